@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hypothesis profiles and the skip rule for tests that need ../shared."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# `fast` while developing, `ci` where time is cheap. Deadlines are off: two busy cores must not make a test fail.
+settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "fast"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `shared` read the project's own case files, which live beside the repository and not in it."""
+    if SHARED.is_dir():
+        return
+    skip = pytest.mark.skip(reason=f"needs {SHARED}, which is not part of the repository")
+    for item in items:
+        if item.get_closest_marker("shared"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The project's ../shared folder."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs {SHARED}, which is not part of the repository")
+    return SHARED
