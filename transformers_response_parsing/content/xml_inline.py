@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`xml-inline`: a flat sequence of tags, each an entry of a dict."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import regex
+
+from transformers_response_parsing import limits
+from transformers_response_parsing.errors import BodyError
+
+from .base import Arguments, Content
+from .tag_plan import TagFinder
+from .values import ValueReader
+
+__all__ = ["XmlInlineContent"]
+
+_NON_SPACE = re.compile(r"\S")
+
+
+class XmlInlineContent(Content):
+    """`xml-inline`: a dict of what `tag_pattern` finds; text between the tags is ignored.
+
+    Of a repeated key the last wins; with `merge_duplicates` all its values are kept, as a list.
+    """
+
+    name = "xml-inline"
+    arguments = ("tag_pattern", "value_parser", "merge_duplicates")
+
+    def __init__(self, args: Arguments) -> None:
+        self._merge = args.flag("merge_duplicates", False)
+        self._values = ValueReader(args.nested())
+        self._finder = _finder(args)
+
+    def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> dict[str, Any]:
+        """The dict.
+
+        With `cut_off`, text that no tag claims (but whitespace) is a BodyError: it is a tag that was not finished.
+        """
+        result: dict[str, Any] = {}
+        repeated: set[str] = set()
+        read, merge = self._values.read, self._merge
+        reached = 0
+        assert self._finder is not None
+        for start, end, key, text, text_start in self._finder.find(body):
+            if cut_off and (loose := _NON_SPACE.search(body, reached, start)):
+                raise BodyError("text outside of the tags of a call that was cut off", loose.start())
+            reached = end
+            try:
+                value = read(text, written)
+            except BodyError as error:
+                raise BodyError(f"value of '{key}': {error.reason}", text_start + (error.position or 0)) from None
+            if not merge or key not in result:
+                result[key] = value
+            elif key in repeated:
+                result[key].append(value)
+            else:
+                result[key] = [result[key], value]
+                repeated.add(key)
+        if cut_off and (loose := _NON_SPACE.search(body, reached)):
+            raise BodyError("a tag that was cut off", loose.start())
+        return result
+
+
+def _finder(args: Arguments) -> TagFinder | None:
+    """The compiled `tag_pattern`, or None after noting what is wrong with it."""
+    pattern = args.values.get("tag_pattern")
+    if pattern is None:
+        args.problem("tag_pattern", "'xml-inline' needs it: a regex with the named groups 'key' and 'value'")
+        return None
+    if not isinstance(pattern, str):
+        args.problem("tag_pattern", "must be a regex (a string)")
+        return None
+    try:
+        compiled = regex.compile(pattern, regex.DOTALL)
+    except (regex.error, RecursionError, OverflowError, ValueError) as error:
+        args.problem("tag_pattern", f"no valid regex: {error}")
+        return None
+    missing = [group for group in ("key", "value") if group not in compiled.groupindex]
+    if missing:
+        args.problem("tag_pattern", f"needs the named group{'s'[: len(missing) - 1]} {' and '.join(missing)}")
+        return None
+    return TagFinder(pattern, compiled, limits.SEARCH_TIMEOUT)

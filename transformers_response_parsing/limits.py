@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few fixed limits that keep hostile templates and texts harmless."""
+
+from __future__ import annotations
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_FIELDS",
+    "MAX_INT_DIGITS",
+    "MAX_LITERALS",
+    "MAX_PARSER_NESTING",
+    "MAX_PATTERN_LENGTH",
+    "MAX_TEMPLATE_CHARACTERS",
+    "MAX_TEMPLATE_DEPTH",
+    "MAX_TEMPLATE_INTEGER_BITS",
+    "SEARCH_TIMEOUT",
+]
+
+SEARCH_TIMEOUT: float = 5.0
+"""Seconds one search with a regex of a template may take. Template regexes come from the Hub."""
+
+MAX_DEPTH: int = 200
+"""Levels of nesting a parsed JSON value may have: `copy.deepcopy` and `json.dumps` still work on it, at two Python
+frames a level, far below the interpreter's default limit of 1,000."""
+
+MAX_INT_DIGITS: int = 4300
+"""Digits an integer may have; CPython's own default. Fixed here, because turning a number into text and back is
+quadratic in its digits and a program may have lifted the interpreter's limit."""
+
+MAX_PARSER_NESTING: int = 8
+"""How deep `value_parser`s of a template may nest."""
+
+# Templates come from the Hub: a hostile one is refused at load, before it costs memory or time. Of 56 drafts for real
+# models the largest has 850 characters, 3 fields and a regex of 136 characters.
+
+MAX_TEMPLATE_CHARACTERS: int = 200_000
+"""Characters of all strings of a template, keys included, and one for each value."""
+
+MAX_TEMPLATE_DEPTH: int = 40
+"""Levels of objects and lists a template may have."""
+
+MAX_TEMPLATE_INTEGER_BITS: int = 1024
+"""Size of an integer in `defaults` or `transform`."""
+
+MAX_FIELDS: int = 100
+"""Fields of a template."""
+
+MAX_LITERALS: int = 1_000
+"""Literals of all fields and the anchor of a template together."""
+
+MAX_PATTERN_LENGTH: int = 5_000
+"""Characters of one regex of a template."""

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: ARG002 - every node has the same signature
+"""`transform`: puts the parsed body and the groups of the delimiters into the shape the message needs.
+
+Compiled once at load into nested closures; applying one builds the result and looks up the placeholders, nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import BodyError, Problem, TemplateError
+from .limits import MAX_DEPTH
+
+__all__ = ["Transform", "compile_transform"]
+
+_PLACEHOLDER = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+
+
+class _Lookup:
+    """A placeholder: a variable, then keys to descend by."""
+
+    __slots__ = ("keys", "name", "text")
+
+    def __init__(self, path: str) -> None:
+        self.name, *keys = path.split(".")
+        self.keys = tuple(keys)
+        self.text = f"{{{path}}}"
+
+    def apply(self, variables: Mapping[str, Any]) -> Any:
+        try:
+            value = variables[self.name]
+        except KeyError:
+            there = ", ".join(map(str, variables)) or "none"
+            raise BodyError(f"transform: nothing to put in for {self.text}; there is: {there}") from None
+        for key in self.keys:
+            if type(value) is not dict:
+                raise BodyError(f"transform: {self.text}: no key '{key}', the value is no object")
+            if key not in value:
+                raise BodyError(f"transform: {self.text}: the object has no key '{key}'")
+            value = value[key]
+        return value
+
+
+class _Object:
+    """A dict to build; entries that hold no placeholder at any depth are rebuilt too, so that nothing is shared."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: Iterable[tuple[str, Any]]) -> None:
+        self.entries = tuple(entries)
+
+    def apply(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: node.apply(variables) for key, node in self.entries}
+
+
+class _Array:
+    __slots__ = ("items",)
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items = tuple(items)
+
+    def apply(self, variables: Mapping[str, Any]) -> list[Any]:
+        return [node.apply(variables) for node in self.items]
+
+
+class _Constant:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def apply(self, variables: Mapping[str, Any]) -> Any:
+        return self.value
+
+
+class Transform:
+    """A compiled `transform`: immutable, picklable, shared by parsers.
+
+    Attributes:
+        dotted: a placeholder has a dotted path (`{content.args}`), which transformers reads from 5.16 on.
+        names: the variables it uses.
+    """
+
+    def __init__(self, root: Any, names: frozenset[str], dotted: bool) -> None:
+        self._root = root
+        self.names = names
+        self.dotted = dotted
+
+    def apply(self, variables: Mapping[str, Any]) -> Any:
+        """The result with each placeholder replaced by its value, type kept.
+
+        Dicts and lists of the template are made anew each time; the variables' values are put in as they are.
+
+        Raises:
+            BodyError: a variable or a path does not resolve.
+        """
+        return self._root.apply(variables)
+
+
+def compile_transform(spec: Any, path: str, *, each: bool, groups: Iterable[str]) -> Transform:
+    """Compile a `transform`.
+
+    Args:
+        spec: the transform of the template: a dict, a list or a str, nested as wanted. Placeholders in the keys of dicts
+            are literals.
+        path: its path (`fields.tool_calls.transform`).
+        each: `transform_each` is set: the variables are the keys of each element, which are not known here.
+        groups: names of the named groups of the field's delimiters.
+
+    Raises:
+        TemplateError: text mixed with a placeholder, a variable nothing can supply, a wrong type; all problems at once.
+    """
+    known = frozenset(groups) if each else frozenset(groups) | {"content"}
+    compiler = _Compiler(None if each else known)
+    if not isinstance(spec, (dict, list, str)):
+        raise TemplateError([Problem(path, f"must be an object, a list or a string, not {type(spec).__name__}")])
+    root = compiler.compile(spec, path, 0)
+    if compiler.problems:
+        raise TemplateError(compiler.problems)
+    return Transform(root, frozenset(compiler.names), compiler.dotted)
+
+
+class _Compiler:
+    def __init__(self, known: frozenset[str] | None) -> None:
+        self.known = known
+        self.problems: list[Problem] = []
+        self.names: set[str] = set()
+        self.dotted = False
+
+    def compile(self, spec: Any, path: str, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            self.problems.append(Problem(path, f"nests more than {MAX_DEPTH} levels deep"))
+            return _Constant(None)
+        if isinstance(spec, dict):
+            for key in spec:
+                if not isinstance(key, str):
+                    self.problems.append(Problem(path, f"the key {key!r} must be a string"))
+            return _Object((key, self.compile(value, f"{path}.{key}", depth + 1)) for key, value in spec.items())
+        if isinstance(spec, list):
+            return _Array(self.compile(value, f"{path}[{index}]", depth + 1) for index, value in enumerate(spec))
+        if isinstance(spec, str):
+            return self.string(spec, path)
+        if spec is None or isinstance(spec, (bool, int, float)):
+            return _Constant(spec)
+        self.problems.append(Problem(path, f"must be a JSON value, not {type(spec).__name__}"))
+        return _Constant(None)
+
+    def string(self, spec: str, path: str) -> Any:
+        match = _PLACEHOLDER.fullmatch(spec)
+        if match is None:
+            if inner := _PLACEHOLDER.search(spec):
+                self.problems.append(
+                    Problem(
+                        path,
+                        f"{spec!r} mixes text with the placeholder {inner[0]}; a placeholder must be the whole string",
+                    )
+                )
+            return _Constant(spec)
+        lookup = _Lookup(match[1])
+        if self.known is not None and lookup.name not in self.known:
+            close = difflib.get_close_matches(lookup.name, sorted(self.known), n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(sorted(self.known))}"
+            self.problems.append(Problem(path, f"nothing supplies {lookup.text}; {hint}"))
+        self.names.add(lookup.name)
+        self.dotted = self.dotted or bool(lookup.keys)
+        return lookup
