@@ -49,19 +49,17 @@ class ToolSchemas:
         """
         if isinstance(tools, ToolSchemas):
             return tools
-        if isinstance(tools, Mapping) or callable(tools):
-            tools = [tools]  # type: ignore[list-item]
-        if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
+        given: Any = [tools] if isinstance(tools, Mapping) or callable(tools) else tools
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             raise ResponseParsingError(
-                f"tools must be a list of JSON schemas (dicts) and Python functions, not {type(tools).__name__}"
+                f"tools must be a list of JSON schemas (dicts) and Python functions, not {type(given).__name__}"
             )
         functions: dict[str, Mapping[str, Any]] = {}
-        for index, tool in enumerate(tools):
-            if not isinstance(tool, Mapping):
-                tool = _convert(tool, index)
-            function = tool.get("function")
+        for index, tool in enumerate(given):
+            schema: Mapping[str, Any] = tool if isinstance(tool, Mapping) else _convert(tool, index)
+            function = schema.get("function")
             if not isinstance(function, Mapping):
-                function = tool
+                function = schema
             name = function.get("name")
             if isinstance(name, str):
                 functions[name] = function
@@ -85,7 +83,7 @@ class ToolSchemas:
         return unwrap(value)
 
     def _call(self, value: dict[str, Any]) -> dict[str, Any]:
-        function = value.get("function")
+        function: Any = value.get("function")
         name = function.get("name") if type(function) is dict else None
         if type(name) is not str or name not in self._functions:
             plain: dict[str, Any] = unwrap(value)

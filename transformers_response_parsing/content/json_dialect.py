@@ -100,7 +100,8 @@ class _Reader:
         self.bare_keys = dialect.unquoted_keys
         self.words: dict[str, Any] = _PYTHON_WORDS if dialect.repairs else _JSON_WORDS
         # Per delimiter: the offset from which on its close is known not to occur, so that no text is searched twice.
-        self.delims = [[opening, closing, len(body) + 1] for opening, closing in dialect.string_delims]
+        self.delims = dialect.string_delims
+        self.none_from = [len(body) + 1] * len(dialect.string_delims)
         self.on_number = on_number
 
     def space(self, at: int) -> int:
@@ -130,25 +131,25 @@ class _Reader:
         raise BodyError("expected a JSON value" if first else "the JSON ends too early", at)
 
     def delimited(self, at: int) -> tuple[str, int] | None:
-        for delim in self.delims:
-            opening, closing, none_from = delim
+        for index, (opening, closing) in enumerate(self.delims):
             if self.body.startswith(opening, at):
                 start = at + len(opening)
-                if start >= none_from:
+                if start >= self.none_from[index]:
                     continue
                 end = self.body.find(closing, start)
                 if end >= 0:
                     return self.body[start:end], end + len(closing)
-                delim[2] = start
+                self.none_from[index] = start
         return None
 
     def string(self, at: int) -> tuple[str, int]:
         try:
-            return scanstring(self.body, at + 1, False)
+            string: tuple[str, int] = scanstring(self.body, at + 1, False)
         except JSONDecodeError as error:
             if self.repairs and "escape" in error.msg:
                 return read_quoted(self.body, at, lenient=True)
             raise BodyError(error.msg, error.pos) from None
+        return string
 
     def key(self, at: int) -> tuple[str, int]:
         body = self.body
