@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ready-made templates: every example of every file, in every chunking, here and under transformers' own parser."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformers_response_parsing import (
+    ResponseParser,
+    ResponseParsingError,
+    ResponseTemplate,
+    TemplateEntry,
+    find_template,
+    get_template,
+    list_templates,
+    parse_response,
+)
+
+FOLDER = Path(__file__).resolve().parents[1] / "model_templates"
+FAMILIES = [path.stem for path in sorted(FOLDER.glob("*.json"))]
+SUBJECTS = {
+    "prose only": "prose only",
+    "reasoning": "reasoning",
+    "call": "call",
+    "parallel calls": "parallel calls",
+    "hard arguments": "hard arguments",
+    "cut off": "cut off by max_tokens",
+}
+
+
+def examples() -> list[Any]:
+    """(family, example) for every example, with a readable id."""
+    return [
+        pytest.param(entry, example, id=f"{entry.name}-{example['name'].replace(' ', '_')}")
+        for entry in list_templates()
+        for example in entry.examples
+    ]
+
+
+def parse(template: Any, example: dict[str, Any], pieces: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    parser = ResponseParser(template, prefix=example["prefix"], tools=example.get("tools"), on_error="keep")
+    events = list(parser.initial_events)
+    for piece in pieces:
+        events += parser.feed(piece)
+    message, last = parser.finalize()
+    return message, events + last
+
+
+def merged(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with adjacent chunks of a region as one, so that pieces do not show."""
+    result: list[dict[str, Any]] = []
+    for event in events:
+        if result and event["type"] == result[-1]["type"] == "region_chunk":
+            result[-1] = {**result[-1], "text": result[-1]["text"] + event["text"]}
+        else:
+            result.append(event)
+    return result
+
+
+def expected_fields(example: dict[str, Any]) -> list[str]:
+    return list(example.get("malformed", []))
+
+
+@pytest.mark.parametrize(("entry", "example"), examples())
+def test_example_parses_to_its_message(entry: TemplateEntry, example: dict[str, Any]) -> None:
+    """Whole output in, the example's message out; a region that could not be parsed is listed, not lost."""
+    message, _ = parse(entry.response_template, example, [example["output"]])
+    malformed = message.pop("malformed", [])
+    assert message == example["message"]
+    assert [item["field"] for item in malformed] == expected_fields(example)
+
+
+@pytest.mark.parametrize(("entry", "example"), examples())
+def test_pieces_never_matter(entry: TemplateEntry, example: dict[str, Any]) -> None:
+    """One character at a time, and in seeded random pieces: the same message and the same events."""
+    template = ResponseTemplate.load(entry.response_template)
+    output = example["output"]
+    message, events = parse(template, example, [output])
+    for pieces in [list(output), *(random_pieces(output, seed) for seed in range(5))]:
+        in_pieces, its_events = parse(template, example, pieces)
+        assert in_pieces == message
+        assert merged(its_events) == merged(events)
+
+
+def random_pieces(text: str, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    pieces = []
+    while text:
+        size = rng.randint(1, 12)
+        pieces.append(text[:size])
+        text = text[size:]
+    return pieces
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("transformers.utils.chat_parsing") is None,
+    reason="this version of transformers has no response templates of its own",
+)
+@pytest.mark.parametrize(("entry", "example"), examples())
+def test_transformers_own_parser_agrees(entry: TemplateEntry, example: dict[str, Any]) -> None:
+    """A pushed template works for everybody; what needs this package is marked `"portable": false` and really differs."""
+    from transformers.utils.chat_parsing import ResponseParser as NativeParser
+
+    try:
+        native = NativeParser(entry.response_template, prefix=example["prefix"], tools=example.get("tools"))
+        native.feed(example["output"])
+        message: Any = native.finalize()[0]
+    except (ValueError, KeyError) as error:
+        message = error
+    if example.get("portable", True):
+        assert message == example["message"]
+    else:
+        assert message != example["message"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_file_is_complete(family: str) -> None:
+    """A family's file has its own name, models, markers, notes, and an example of each subject."""
+    data = json.loads((FOLDER / f"{family}.json").read_text(encoding="utf-8"))
+    assert set(data) == {"name", "models", "recognise", "response_template", "examples", "notes"}
+    assert data["name"] == family
+    assert data["models"]
+    assert len(set(data["models"])) == len(data["models"])
+    assert data["recognise"]["contains"]
+    assert data["notes"]
+    assert len(data["examples"]) >= 6
+    names = [example["name"] for example in data["examples"]]
+    assert len(set(names)) == len(names)
+    for subject, words in SUBJECTS.items():
+        assert any(words in name for name in names), f"no example of: {subject}"
+    for example in data["examples"]:
+        assert set(example) <= {"name", "prefix", "output", "tools", "message", "malformed", "portable"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_template_has_canonical_fields_and_loads_without_problems(family: str) -> None:
+    """Only names that chat templates read, and nothing slow or risky in the patterns."""
+    template = get_template(family).response_template
+    assert set(template["fields"]) <= {"reasoning_content", "content", "tool_calls"}
+    assert template["defaults"] == {"role": "assistant"}
+    assert ResponseTemplate.load(template).problems == ()
+
+
+def test_no_model_is_in_two_families() -> None:
+    models = [model.casefold() for entry in list_templates() for model in entry.models]
+    assert len(set(models)) == len(models)
+
+
+def test_list_is_sorted_and_holds_every_file() -> None:
+    assert [entry.name for entry in list_templates()] == FAMILIES
+
+
+@pytest.mark.parametrize("name", ["qwen3", "QWEN3", " qwen3 ", "Qwen/Qwen3-8B", "qwen/qwen3-8b"])
+def test_get_by_family_or_model_in_any_case(name: str) -> None:
+    assert get_template(name).name == "qwen3"
+
+
+def test_get_names_the_closest_when_there_is_none() -> None:
+    with pytest.raises(ResponseParsingError, match=r"'Qwen/Qwen3-9B'\. Did you mean: .*Qwen/Qwen3-8B"):
+        get_template("Qwen/Qwen3-9B")
+
+
+def test_get_lists_the_families_when_nothing_is_close() -> None:
+    with pytest.raises(ResponseParsingError, match=r"Families: cohere, gptoss, .*list_templates\(\)"):
+        get_template("zzzzzz")
+
+
+def test_entries_are_the_callers_own() -> None:
+    """Changing what was handed out changes nothing for the next caller."""
+    get_template("qwen3").response_template["fields"].clear()
+    assert get_template("qwen3").response_template["fields"]
+
+
+def test_entries_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        get_template("qwen3").name = "other"  # type: ignore[misc]
+
+
+class Holder:
+    """What find_template reads of a tokenizer."""
+
+    def __init__(self, chat_template: Any) -> None:
+        self.chat_template = chat_template
+
+
+class Wrapper:
+    """What find_template reads of a processor without a chat template of its own."""
+
+    chat_template = None
+
+    def __init__(self, tokenizer: Holder) -> None:
+        self.tokenizer = tokenizer
+
+
+QWEN3_LIKE = "<|im_start|> {\"name\": <function-name>, \"arguments\": <args-json-object>}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        QWEN3_LIKE,
+        Holder(QWEN3_LIKE),
+        Holder({"default": "plain", "tool_use": QWEN3_LIKE}),
+        Wrapper(Holder(QWEN3_LIKE)),
+    ],
+)
+def test_find_by_markers_is_not_proven(source: Any) -> None:
+    match = find_template(source)
+    assert match is not None
+    assert match.entry.name == "qwen3"
+    assert match.response_template == match.entry.response_template
+    assert not match.proven
+    assert "<function-name>" in match.reason
+
+
+def test_find_prefers_the_family_with_more_markers() -> None:
+    """Qwen3.5 has all markers of Qwen3-Coder, and reasoning on top; the other is named as possible."""
+    match = find_template("<|im_start|><think><tool_call><function=x><parameter=y>")
+    assert match is not None
+    assert match.entry.name == "qwen3_5"
+    assert "also possible: qwen3_coder" in match.reason
+
+
+@pytest.mark.parametrize("source", ["", "{{ messages }}", Holder(None), Holder({}), object(), None])
+def test_find_gives_none_for_the_unknown(source: Any) -> None:
+    assert find_template(source) is None
+
+
+def test_find_by_fingerprint_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers_response_parsing import library
+
+    digest = hashlib.sha256(b"my chat template").hexdigest()
+    monkeypatch.setattr(library, "_fingerprints", lambda: {digest: "cohere"})
+    match = find_template("my chat template")
+    assert match is not None
+    assert (match.entry.name, match.proven) == ("cohere", True)
+    assert digest[:12] in match.reason
+
+
+CHATML = [entry.name for entry in list_templates() if "im_start" in str(entry.response_template)]
+
+
+@pytest.mark.parametrize("family", CHATML)
+@pytest.mark.parametrize(
+    ("prefix", "generated"),
+    [
+        ("<|im_start|>user\nSecret<|im_end|>\n<|im_start|>assistant", "Fine.<|im_end|>"),
+        ("Q: Secret\nA:", " Fine.<|im_end|>"),
+        ("<|im_start|>assistant\nOld.<|im_end|>\n<|im_start|>user\nSecret<|im_end|>\n", "Fine.<|im_end|>"),
+        ("", "Fine."),
+    ],
+)
+def test_the_prompt_of_the_user_never_becomes_content(family: str, prefix: str, generated: str) -> None:
+    """A prompt without the anchor, without any markup, or that ends with the user's turn gives nothing to the message."""
+    template = get_template(family).response_template
+    assert parse_response(generated, template, prefix=prefix) == {"role": "assistant", "content": "Fine."}
+
+
+@pytest.mark.shared
+def test_fingerprints_are_of_real_chat_templates_and_win(shared: Path) -> None:
+    """Every chat template of the collection whose fingerprint is listed is found, proven, in its family."""
+    listed = {digest: entry.name for entry in list_templates() for digest in entry.recognise["chat_template_sha256"]}
+    found = {}
+    for path in sorted((shared / "facts" / "chat_templates").glob("*.jinja")):
+        text = path.read_bytes().decode("utf-8")
+        digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        if digest in listed:
+            match = find_template(text)
+            assert match is not None
+            assert match.proven
+            assert match.entry.name == listed[digest]
+            found[digest] = path.name
+    assert set(found) == set(listed)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ready-made templates: list them, get one by name or model id, find the one that fits a tokenizer.
+
+Each family is one JSON file of `model_templates/`; they are data, so that other programs can read them too.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ResponseParsingError
+
+_HERE = Path(__file__).resolve().parent
+# As installed from a wheel, and as laid out in the source tree (an editable install).
+_FOLDERS = (_HERE / "model_templates", _HERE.parent / "model_templates")
+
+
+@dataclass(frozen=True)
+class TemplateEntry:
+    """One family of the library.
+
+    Attributes:
+        name: the family, which is also the name of its file.
+        models: ids of models that use the format; any one of them is a name for `get_template`.
+        recognise: `chat_template_sha256` (list of SHA-256 hex digests of the UTF-8 text of chat templates known to fit)
+            and `contains` (list of strings that a chat template of the family has all of).
+        response_template: the template; a copy of the caller's own.
+        examples: dicts with `output` and `message`, and optionally `name`, `prefix`, `tools`, `portable`.
+        notes: what a user of the family should know.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    recognise: dict[str, list[str]]
+    response_template: dict[str, Any]
+    examples: tuple[dict[str, Any], ...]
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class TemplateMatch:
+    """What `find_template` found.
+
+    Attributes:
+        entry: the family.
+        response_template: its template.
+        reason: why this family, in words.
+        proven: True only if the chat template is one that the template is known to invert; False if it was recognised
+            by its markers alone. `enable()` uses proven ones only.
+    """
+
+    entry: TemplateEntry
+    response_template: dict[str, Any]
+    reason: str
+    proven: bool
+
+
+def list_templates() -> list[TemplateEntry]:
+    """All families, sorted by name."""
+    return [copy.deepcopy(entry) for entry in _entries().values()]
+
+
+def get_template(name_or_model_id: str) -> TemplateEntry:
+    """The family with this name, or the one that lists this model id; upper and lower case are the same.
+
+    Raises:
+        ResponseParsingError: there is none; the message names the closest ones.
+    """
+    wanted = name_or_model_id.strip().casefold()
+    family = _names().get(wanted)
+    if family is None:
+        close = difflib.get_close_matches(wanted, _names(), n=3, cutoff=0.6)
+        spelled = ", ".join(_spelling(name) for name in close)
+        hint = f"Did you mean: {spelled}?" if spelled else f"Families: {', '.join(_entries())}."
+        msg = f"no ready-made template for {name_or_model_id!r}. {hint} `list_templates()` lists all of them."
+        raise ResponseParsingError(msg)
+    return copy.deepcopy(_entries()[family])
+
+
+def find_template(tokenizer_or_chat_template: Any) -> TemplateMatch | None:
+    """The template that fits a tokenizer, a processor, or a chat template (its Jinja text), or None.
+
+    A chat template whose fingerprint a family lists is proven. Else the family whose markers it has (the one with the
+    most of them, if several) is returned with `proven=False`: look at what it gives before you rely on it.
+    """
+    texts = _chat_templates(tokenizer_or_chat_template)
+    for text in texts:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        family = _fingerprints().get(digest)
+        if family is not None:
+            entry = copy.deepcopy(_entries()[family])
+            reason = f"the chat template is one that the family {family} is known to fit (SHA-256 {digest[:12]}…)"
+            return TemplateMatch(entry, copy.deepcopy(entry.response_template), reason, proven=True)
+    for text in texts:
+        recognised = [entry for entry in _entries().values() if _has_markers(text, entry)]
+        if recognised:
+            best = max(recognised, key=lambda entry: len(entry.recognise["contains"]))
+            markers = ", ".join(map(repr, best.recognise["contains"]))
+            others = [entry.name for entry in recognised if entry is not best]
+            reason = f"the chat template has the markers of the family {best.name} ({markers}); not proven"
+            if others:
+                reason += f"; also possible: {', '.join(others)}"
+            entry = copy.deepcopy(best)
+            return TemplateMatch(entry, copy.deepcopy(entry.response_template), reason, proven=False)
+    return None
+
+
+def _chat_templates(source: Any) -> list[str]:
+    """The Jinja texts to look at, the one for tools first: it is the one that shows the format of calls."""
+    template = source if isinstance(source, str) else getattr(source, "chat_template", None)
+    if template is None and not isinstance(source, str):
+        template = getattr(getattr(source, "tokenizer", None), "chat_template", None)
+    if isinstance(template, str):
+        return [template]
+    if isinstance(template, Mapping):
+        ordered = sorted(template.items(), key=lambda item: {"tool_use": 0, "default": 1}.get(item[0], 2))
+        return [text for _, text in ordered if isinstance(text, str)]
+    return []
+
+
+def _has_markers(text: str, entry: TemplateEntry) -> bool:
+    markers = entry.recognise.get("contains")
+    return bool(markers) and all(marker in text for marker in markers)
+
+
+def _folder() -> Path:
+    for folder in _FOLDERS:
+        if folder.is_dir():
+            return folder
+    msg = f"the folder model_templates was not found beside the package ({_HERE}); the installation is damaged"
+    raise ResponseParsingError(msg)
+
+
+@functools.cache
+def _entries() -> dict[str, TemplateEntry]:
+    entries = {}
+    for path in sorted(_folder().glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        entries[data["name"]] = TemplateEntry(
+            name=data["name"],
+            models=tuple(data["models"]),
+            recognise=data["recognise"],
+            response_template=data["response_template"],
+            examples=tuple(data["examples"]),
+            notes=data.get("notes", ""),
+        )
+    return entries
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """Case-folded family names and model ids -> family. A family's own name wins over a model id."""
+    names = {model.casefold(): entry.name for entry in _entries().values() for model in entry.models}
+    names.update({name.casefold(): name for name in _entries()})
+    return names
+
+
+@functools.cache
+def _fingerprints() -> dict[str, str]:
+    return {
+        digest: entry.name
+        for entry in _entries().values()
+        for digest in entry.recognise.get("chat_template_sha256", ())
+    }
+
+
+def _spelling(folded: str) -> str:
+    entry = _entries()[_names()[folded]]
+    return next((model for model in entry.models if model.casefold() == folded), entry.name)
