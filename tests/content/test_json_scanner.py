@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -33,46 +34,28 @@ json_values = st.recursive(
 fragments = st.lists(
     st.sampled_from(
         [
-            "{",
-            "}",
-            "[",
-            "]",
-            '"',
-            ":",
-            ",",
-            " ",
-            "\n",
-            "\\",
-            '\\"',
-            "\\u00e9",
-            "\\u0",
-            "a",
-            "ab",
-            "aab",
-            "true",
-            "nul",
-            "null",
-        ]
-        + [
-            "-",
-            "0",
-            "1",
-            "12",
-            ".",
-            "e",
-            "+",
-            "1.5e3",
-            "<",
-            "<<",
-            ">",
-            ">>",
-            '<|"|>',
-            "<|",
-            '"|>',
-            "'",
-            '"a":',
-            '"b"',
-            "é",
+            *(
+                "{",
+                "}",
+                "[",
+                "]",
+                '"',
+                ":",
+                ",",
+                " ",
+                "\n",
+                "\\",
+                '\\"',
+                "\\u00e9",
+                "\\u0",
+                "a",
+                "ab",
+                "aab",
+                "true",
+                "nul",
+            ),
+            *("null", "-", "0", "1", "12", ".", "e", "+", "1.5e3", "<", "<<", ">", ">>", '<|"|>', "<|", '"|>', "'"),
+            *('"a":', '"b"', "é"),
         ]
     ),
     max_size=25,
@@ -82,7 +65,7 @@ fragments = st.lists(
 def pieces(text: str, cuts: list[int]) -> list[str]:
     """`text` cut at the given places."""
     bounds = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
-    return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start:end] for start, end in itertools.pairwise(bounds)]
 
 
 def scanned(text: str, dialect: tuple[bool, Any] = (False, ())) -> JsonScanner:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from json import JSONDecodeError
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner of strings, undeclared
 from typing import Any
 
 from transformers_response_parsing.errors import BodyError

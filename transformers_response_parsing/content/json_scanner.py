@@ -19,6 +19,11 @@ _DIGITS = re.compile(r"[0-9]*")
 _BARE = re.compile(r"[\w$.-]*")
 # A stretch of a JSON string without its end: the bound keeps the matcher's own memory small.
 _STRING_RUN = re.compile(r'[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*){0,100}')
+_S = r"[ \t\n\r]*"
+_SIMPLE = r'(?P<string>"[^"\\]*")|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null'
+# A whole entry of an object or a list and what follows it, in one step: most of most documents.
+_MEMBER = re.compile(rf'{_S}(?P<key>"[^"\\]*"){_S}:{_S}(?:{_SIMPLE}){_S}(?P<end>[,}}])')
+_ITEM = re.compile(rf"{_S}(?:{_SIMPLE}){_S}(?P<end>[,\]])")
 _WORDS = {"t": "true", "f": "false", "n": "null"}
 
 # Where the document is. The first six expect a token, the others are inside one.
@@ -148,6 +153,8 @@ class JsonScanner:
             state = self._state
             if state == _STRING:
                 at = self._string(text, at, end)
+            elif state <= _FIRST_KEY and not self._delims and (entry := self._entry(text, at, end)):
+                at = entry
             elif state <= _AFTER:
                 at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # it matches the empty string
                 if at < end:
@@ -166,6 +173,27 @@ class JsonScanner:
             else:
                 break
         self._fed = base + end
+
+    def _entry(self, text: str, at: int, end: int) -> int:
+        """The offset after a whole entry and the comma or closer after it, or 0 if there is none in one step."""
+        if not self._stack:
+            return 0
+        in_object = self._stack[-1] == ord("{")
+        if in_object and self._state == _VALUE:
+            return 0
+        match = (_MEMBER if in_object else _ITEM).match(text, at, end)
+        if match is None:
+            return 0
+        if match["string"] is not None:
+            self.string_end = self._fed - at + match.end("string")
+        elif in_object:
+            self.string_end = self._fed - at + match.end("key")
+        if match["end"] == ",":
+            self._state = _KEY if in_object else _VALUE
+        else:
+            self._stack.pop()
+            self._state = _AFTER
+        return match.end()
 
     def _token(self, text: str, at: int, end: int) -> int:
         """Begin the token at `at`, which is no whitespace."""
@@ -266,10 +294,7 @@ class JsonScanner:
     def _string(self, text: str, at: int, end: int) -> int:
         """Go on inside a string, at most to its end."""
         base = self._fed - at
-        if self._close:
-            found = self._find_close(text, at, end)
-        else:
-            found = self._find_quote(text, at, end)
+        found = self._find_close(text, at, end) if self._close else self._find_quote(text, at, end)
         if found < 0:
             return end
         if self._state == _STRING:
