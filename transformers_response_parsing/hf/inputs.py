@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what `generate` and `apply_chat_template` hand out to texts: strings, token ids, and batches of them."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from transformers_response_parsing.errors import ResponseParsingError
+
+__all__ = ["Texts", "decode_ids", "read_prefixes", "read_texts"]
+
+_ACCEPTED = "a string, token ids (a list, or an array or tensor of one dimension), or a batch of those"
+# Where transformers 4 and 5 define the decoding of tokenizers that have a `tokenizers` backend.
+_OWN_DECODE = frozenset({"transformers.tokenization_utils_base"})
+_FAST_DECODE = frozenset({"transformers.tokenization_utils_fast", "transformers.tokenization_utils_tokenizers"})
+
+
+class Texts(NamedTuple):
+    """`texts` of one sequence (`batch` False, exactly one text) or of a batch (any number)."""
+
+    texts: list[str]
+    batch: bool
+
+
+def read_texts(tokenizer: Any, value: Any, what: str = "response") -> Texts:
+    """Texts of `value`. An empty list is an empty batch; an empty array of one dimension is one empty sequence.
+
+    Raises ResponseParsingError for anything that is neither text nor token ids; `what` names the argument in it.
+    """
+    items, batch = _items(value, what, empty_is_batch=True)
+    return Texts(_decode_items(tokenizer, items), batch)
+
+
+def read_prefixes(tokenizer: Any, value: Any, count: int, batch: bool) -> list[str]:
+    """The prefixes for `count` sequences: one for each, or a single one that serves them all.
+
+    Args:
+        tokenizer: decodes token ids.
+        value: a prefix or a batch of prefixes; a batch of one serves any number; `""` and `[]` are the empty prefix.
+        count: number of responses.
+        batch: whether the responses are a batch.
+
+    Raises:
+        ResponseParsingError: the numbers of responses and prefixes do not agree.
+    """
+    items, many = _items(value, "prefix", empty_is_batch=False)
+    if many and len(items) not in (1, count):
+        responses = f"{count} responses" if batch else "a single response"
+        raise ResponseParsingError(
+            f"{responses} and {len(items)} prefixes: pass one prefix for each response, or one prefix for all of them"
+        )
+    return _decode_items(tokenizer, items)
+
+
+def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
+    """Texts of rows of token ids, special tokens kept and nothing cleaned up.
+
+    A fast tokenizer's backend decodes the whole batch in one call, unless the tokenizer's class has its own way to decode.
+    """
+    backend: Any = getattr(tokenizer, "_tokenizer", None)
+    try:
+        if hasattr(backend, "decode_batch") and _decodes_like_its_backend(tokenizer):
+            decoded: list[str] = backend.decode_batch(list(rows), skip_special_tokens=False)
+            return decoded
+        options: dict[str, Any] = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+        if _puts_spaces_between_special_tokens(tokenizer):
+            options["spaces_between_special_tokens"] = False
+        return [str(tokenizer.decode(row, **options)) for row in rows]
+    except OverflowError:
+        msg = "token ids must not be negative (-100, the label that the loss ignores, is no token)"
+        raise ResponseParsingError(msg) from None
+
+
+def _decodes_like_its_backend(tokenizer: Any) -> bool:
+    """True if no subclass changes how a fast tokenizer's ids become text."""
+    homes = (_home_of(tokenizer, "decode"), _home_of(tokenizer, "_decode"))
+    return homes[0] in _OWN_DECODE and homes[1] in _FAST_DECODE
+
+
+def _home_of(tokenizer: Any, name: str) -> str:
+    return next((cls.__module__ for cls in type(tokenizer).__mro__ if name in vars(cls)), "")
+
+
+def _puts_spaces_between_special_tokens(tokenizer: Any) -> bool:
+    # Tokenizers written in Python do so unless told not to; it is not what the model wrote.
+    decode = getattr(type(tokenizer), "_decode", None)
+    return decode is not None and "spaces_between_special_tokens" in inspect.signature(decode).parameters
+
+
+def _decode_items(tokenizer: Any, items: list[str | list[int]]) -> list[str]:
+    rows = [item for item in items if not isinstance(item, str)]
+    decoded = iter(decode_ids(tokenizer, rows) if rows else ())
+    return [item if isinstance(item, str) else next(decoded) for item in items]
+
+
+def _items(value: Any, what: str, *, empty_is_batch: bool) -> tuple[list[str | list[int]], bool]:
+    plain = _plain(value, what)
+    if isinstance(plain, str):
+        return [plain], False
+    if not plain:
+        rows = getattr(value, "ndim", 0)
+        batch = rows == 2 or (rows == 0 and empty_is_batch)
+        return ([], True) if batch else ([[]], False)
+    if _is_id(plain[0]):
+        return [_ids(plain, what)], False
+    return [_item(element, f"{what}[{index}]") for index, element in enumerate(plain)], True
+
+
+def _item(value: Any, what: str) -> str | list[int]:
+    plain = _plain(value, what)
+    # [1, N] is what generate returns for one prompt, so a list of those is a batch like any other.
+    if isinstance(plain, list) and len(plain) == 1 and not _is_id(plain[0]):
+        plain = _plain(plain[0], what)
+    return plain if isinstance(plain, str) else _ids(plain, what)
+
+
+def _plain(value: Any, what: str) -> str | list[Any]:
+    """`value` as a string or a list, with padding left out where a mapping carries an attention mask."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        if "input_ids" not in value:
+            keys = ", ".join(sorted(map(str, value))) or "none"
+            raise ResponseParsingError(f"{what}: a mapping must have the key input_ids (its keys: {keys})")
+        ids = _plain(value["input_ids"], what)
+        mask = value.get("attention_mask")
+        return ids if mask is None or isinstance(ids, str) else _unpadded(ids, _plain(mask, what))
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+        if isinstance(value, (str, list)):
+            return value
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise ResponseParsingError(f"{what} must be {_ACCEPTED}, not {type(value).__name__}")
+
+
+def _unpadded(ids: list[Any], mask: str | list[Any]) -> list[Any]:
+    if ids and isinstance(ids[0], (list, tuple)):
+        return [_unpadded(list(row), list(row_mask)) for row, row_mask in zip(ids, mask, strict=True)]
+    return [token for token, seen in zip(ids, mask, strict=True) if seen]
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) or (hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0)
+
+
+def _ids(values: list[Any], what: str) -> list[int]:
+    # Nearly always true, and much cheaper than looking at each id below.
+    if set(map(type, values)) <= {int}:
+        return values
+    try:
+        if not any(isinstance(value, bool) for value in values):
+            return [operator.index(value) for value in values]
+    except TypeError:
+        pass
+    raise ResponseParsingError(f"{what}: token ids must be integers, all of them; {what} must be {_ACCEPTED}")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which response template a tokenizer uses: its own, or one that the library proves for its chat template."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+__all__ = ["library_template", "own_template", "set_library", "store_template"]
+
+_log = logging.getLogger(__name__)
+_ATTRIBUTE = "response_template"
+_library_on = False
+_answers: dict[Any, Any] = {}  # chat template -> response template or None: each is looked up once
+
+
+def set_library(on: bool) -> None:
+    """Switch the look-up in the library on or off, and forget earlier answers."""
+    global _library_on
+    _library_on = on
+    _answers.clear()
+
+
+def own_template(tokenizer: Any) -> Any:
+    """The tokenizer's own response template, set or loaded; None if it has none. Works without the plugin, too."""
+    own = vars(tokenizer).get(_ATTRIBUTE)
+    return own if own is not None else (vars(tokenizer).get("init_kwargs") or {}).get(_ATTRIBUTE)
+
+
+def store_template(tokenizer: Any, template: Any) -> None:
+    """Make `template` the tokenizer's own (None: take it away), where every version of transformers finds and saves it.
+
+    Versions with native templates read and save the instance's attribute, older ones save `init_kwargs` and know no more.
+    """
+    init_kwargs = vars(tokenizer).get("init_kwargs")
+    vars(tokenizer)[_ATTRIBUTE] = template
+    if init_kwargs is not None:
+        if template is None:
+            init_kwargs.pop(_ATTRIBUTE, None)
+        else:
+            init_kwargs[_ATTRIBUTE] = template
+
+
+def library_template(tokenizer: Any, chat_template: Any = None) -> Any:
+    """A template from the library that is proven for the tokenizer, which becomes the tokenizer's own; None if there is none.
+
+    `chat_template`: a processor's, for a tokenizer that has none itself.
+    """
+    if not _library_on:
+        return None
+    own = getattr(tokenizer, "chat_template", None)
+    chat = own or chat_template
+    # A tokenizer can carry several chat templates by name.
+    key = tuple(sorted(chat.items())) if isinstance(chat, dict) else chat
+    if not key or not isinstance(key, (str, tuple)):
+        return None
+    if key not in _answers:
+        _answers[key] = _ask_library(tokenizer if own else chat)
+    if _answers[key] is None:
+        return None
+    template = copy.deepcopy(_answers[key])
+    store_template(tokenizer, template)
+    return template
+
+
+def _ask_library(question: Any) -> dict[str, Any] | None:
+    try:
+        from transformers_response_parsing.library import find_template
+    except ImportError:
+        return None
+    try:
+        match = find_template(question)
+    except Exception:  # noqa: BLE001 -- a convenience must not break what the user asked for
+        _log.warning("looking for a response template in the library failed", exc_info=True)
+        return None
+    if match is None:
+        return None
+    if not match.proven:
+        _log.info("the library's response template was not used, because it is not proven: %s", match.reason)
+        return None
+    _log.info("using the library's response template %s: %s", getattr(match.entry, "name", ""), match.reason)
+    template = match.response_template
+    return dict(getattr(template, "source", template))

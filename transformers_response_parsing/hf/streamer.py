@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A streamer for `model.generate(streamer=...)`: token ids in, parsing events out."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from transformers_response_parsing.errors import ResponseParsingError
+
+from .decode import IncrementalDecoder
+from .tokenizer import OWN_TOKENS, make_parser, resolve_template
+
+if TYPE_CHECKING:
+    from transformers_response_parsing.events import Event
+
+__all__ = ["ResponseStreamer"]
+
+_END = object()
+
+
+class ResponseStreamer:
+    """Parses one generation while it is written.
+
+    Pass it to `generate` as `streamer`. Its events reach `on_event`, in the generating thread, and whoever iterates over
+    the streamer, in any thread; iteration ends with the generation.
+
+        streamer = ResponseStreamer(tokenizer, prefix=inputs["input_ids"], on_event=print)
+        model.generate(**inputs, streamer=streamer)
+        streamer.message
+
+        streamer = ResponseStreamer(tokenizer, prefix=inputs["input_ids"])
+        streamer.start(model.generate, **inputs)  # in a thread of its own
+        for event in streamer: ...
+
+    Args:
+        tokenizer: tokenizer or processor; `enable()` is not needed.
+        prefix: the prompt (text or token ids of one sequence), as for `parse_response`; required.
+        tools: what `apply_chat_template` was given; types the arguments of tool calls.
+        on_event: called with each event, as it happens.
+        response_template: template to use instead of the tokenizer's own.
+        end, on_error: as for `parse_response`.
+        timeout: seconds that the iteration waits for the next event before it raises TimeoutError; None: for ever.
+
+    Attributes:
+        initial_events: events of what the prompt has written of the message; not repeated by `on_event` and iteration.
+        message: the message dict once the generation is over, else None.
+
+    Raises:
+        ResponseParsingError: no prefix, no template, or more than one sequence is generated. What goes wrong while the
+            generation is parsed (OutputError) is raised to `generate`, which it ends, and to whoever iterates.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        prefix: Any = None,
+        tools: Any = None,
+        on_event: Callable[[Event], Any] | None = None,
+        *,
+        response_template: Any = None,
+        end: Any = OWN_TOKENS,
+        on_error: str = "raise",
+        timeout: float | None = None,
+    ) -> None:
+        chat_template = None
+        if not hasattr(tokenizer, "convert_ids_to_tokens") and hasattr(tokenizer, "tokenizer"):
+            chat_template, tokenizer = getattr(tokenizer, "chat_template", None), tokenizer.tokenizer
+        template = resolve_template(tokenizer, response_template, chat_template=chat_template)
+        self._parser = make_parser(tokenizer, template, prefix=prefix, tools=tools, end=end, on_error=on_error)
+        self._decoder = IncrementalDecoder(tokenizer)
+        self._on_event = on_event
+        self._timeout = timeout
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._prompt_seen = False
+        self._over = False
+        self.initial_events: list[Event] = self._parser.initial_events
+        self.message: dict[str, Any] | None = None
+
+    def put(self, value: Any) -> None:
+        """Take token ids from `generate`: the prompt, which is skipped, then one or more new ones at a time."""
+        if self._over:
+            raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
+        with self._delivering_errors():
+            ids = self._one_sequence(value)
+            if self._prompt_seen:
+                self._emit(self._parser.feed(self._decoder.push(ids)))
+            self._prompt_seen = True
+
+    def end(self) -> None:
+        """Called by `generate` when it is done: the message is complete."""
+        if self._over:
+            return
+        with self._delivering_errors():
+            self._emit(self._parser.feed(self._decoder.finish()))
+            self.message, events = self._parser.finalize()
+            self._emit(events)
+        self._finish(_END)
+
+    def start(self, generate: Callable[..., Any], *args: Any, **kwargs: Any) -> threading.Thread:
+        """Call `generate(*args, streamer=self, **kwargs)` in a new thread; whatever it raises is raised to the iteration."""
+
+        def run() -> None:
+            try:
+                generate(*args, streamer=self, **kwargs)
+                self.end()
+            except BaseException as error:  # noqa: BLE001 -- it is raised again, in the iterating thread
+                self._finish(error)
+
+        thread = threading.Thread(target=run, name="ResponseStreamer", daemon=True)
+        thread.start()
+        return thread
+
+    def __iter__(self) -> Iterator[Event]:
+        while True:
+            try:
+                item = self._queue.get(timeout=self._timeout)
+            except queue.Empty:
+                raise TimeoutError(f"no event for {self._timeout} seconds") from None
+            if item is _END:
+                self._queue.put(item)  # so that the next iteration ends, too
+                return
+            if isinstance(item, BaseException):
+                self._queue.put(item)
+                raise item
+            yield item
+
+    def _emit(self, events: list[Event]) -> None:
+        for event in events:
+            self._queue.put(event)
+            if self._on_event is not None:
+                self._on_event(event)
+
+    @contextlib.contextmanager
+    def _delivering_errors(self) -> Iterator[None]:
+        """What is raised goes on up to `generate`, and to whoever iterates."""
+        try:
+            yield
+        except BaseException as error:
+            self._finish(error)
+            raise
+
+    def _finish(self, last: Any) -> None:
+        if not self._over:
+            self._over = True
+            self._queue.put(last)
+
+    @staticmethod
+    def _one_sequence(value: Any) -> list[int]:
+        ids = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(ids, int):
+            return [ids]
+        if ids and not isinstance(ids[0], int):
+            if len(ids) > 1:
+                raise ResponseParsingError(
+                    f"a ResponseStreamer follows one sequence, but {len(ids)} are generated: use a batch of one"
+                )
+            ids = ids[0]
+        return list(ids)
