@@ -70,6 +70,7 @@ class OutputError(ResponseParsingError):
         partial_message: the message as far as it was parsed (a dict).
         excerpt: a line of the text around the fault and a caret under it, or "".
         item: index in the batch, or None outside of batches.
+        events: what the same call of a parser had to tell before the fault (a tuple of event dicts).
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class OutputError(ResponseParsingError):
         self.position = position
         self.partial_message: dict[str, Any] = {} if partial_message is None else partial_message
         self.item = item
+        self.events: tuple[Any, ...] = ()
         super().__init__(reason)
 
     @property
@@ -117,12 +119,15 @@ class OutputError(ResponseParsingError):
         return (_rebuild_output_error, (type(self), self.reason, self._state()))
 
     def _state(self) -> dict[str, Any]:
-        keys = ("field", "offset", "raw", "position", "partial_message", "item")
+        keys = ("field", "offset", "raw", "position", "partial_message", "item", "events")
         return {key: getattr(self, key) for key in keys}
 
 
 def _rebuild_output_error(cls: type[OutputError], reason: str, state: dict[str, Any]) -> OutputError:
-    return cls(reason, **state)
+    events = state.pop("events")
+    error = cls(reason, **state)
+    error.events = events
+    return error
 
 
 class BodyError(Exception):

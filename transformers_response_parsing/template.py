@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from .delimiter import Anchor
 from .errors import Problem
 from .field import Field
+from .plan import Plan
 from .source import read_source
 from .validation import CompiledTemplate, compile_template
 
@@ -32,15 +33,17 @@ class ResponseTemplate:
         problems: warnings, in the order of the template: what is not portable, slow, or probably not meant.
         min_transformers: the first transformers release whose native parser reads the template ("5.13.0"), or None if
             only this package does.
+        plan: what a parser works with.
     """
 
-    __slots__ = ("_equality", "_source", "anchor", "fields", "implicit", "min_transformers", "problems")
+    __slots__ = ("_equality", "_source", "anchor", "fields", "implicit", "min_transformers", "plan", "problems")
 
     anchor: Anchor
     fields: tuple[Field, ...]
     implicit: Field | None
     problems: tuple[Problem, ...]
     min_transformers: str | None
+    plan: Plan
     _source: dict[str, Any]
     _equality: str
 
@@ -180,6 +183,7 @@ def _make(source: dict[str, Any], compiled: CompiledTemplate) -> ResponseTemplat
         "anchor": compiled.anchor,
         "fields": compiled.fields,
         "implicit": compiled.implicit,
+        "plan": Plan(compiled.fields, compiled.implicit, source.get("defaults", {})),
         "problems": compiled.problems,
         "min_transformers": compiled.min_transformers,
     }

@@ -1,0 +1,563 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a regular pattern matches in a text that arrives in pieces, exactly as if the whole text were there.
+
+Pike's construction: threads of the pattern's program in order of priority, all advanced together by each character. A
+match ends the threads below it and is final when none above it is alive, so two questions have exact answers at any
+point of the stream: from where on may a match still come, and is the match that was seen the one the whole text gives.
+Sets of threads are states of an automaton that is built as texts visit them. Every character is read once.
+
+Zero-width conditions on what follows (look-aheads, `$`, `\\b`) travel with a thread as obligations: each is a set of
+threads of its own, which has to arrive (or, negated, has to die) before a match of its thread counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, NamedTuple
+
+import regex
+
+from . import limits
+from .pattern_syntax import (
+    BEGIN,
+    CHAR,
+    END_OF_TEXT,
+    LOOK,
+    LOOK_END,
+    MATCH,
+    PREVIOUS,
+    SPLIT,
+    WORD_EDGE,
+    Head,
+    Program,
+)
+
+__all__ = ["Automaton", "Scan"]
+
+_MAX_STATES = 2_000
+_MAX_CHARS_PER_STATE = 512
+
+# The text before a position, as far as the program asks: the character's signature, or None at the text's begin.
+_Signature = tuple[bool, ...]
+_Before = _Signature | None
+# (operation, context if the operation looks back)
+_LookThread = tuple[int, _Before]
+# (negated, threads)
+_Obligation = tuple[bool, frozenset[_LookThread]]
+_Thread = tuple[int, frozenset[_Obligation]]
+_NOTHING: frozenset[_Obligation] = frozenset()
+_NEW = -1
+
+
+class Transition(NamedTuple):
+    """What one character does to a state.
+
+    `source[i]` is the index of the old thread that thread i of the new state came from (-1: it starts after this
+    character). `marks[i]` tells that the thread reached its end, but for its obligations, after this character.
+    `match` is (index of the old thread or -1, whether its end is its mark), the end else being after this character.
+    """
+
+    state: State
+    source: tuple[int, ...]
+    marks: tuple[bool, ...]
+    match: tuple[int, bool] | None
+
+
+class State:
+    """A set of threads in order of priority; `searching` while a match may start later."""
+
+    __slots__ = ("by_char", "final", "head", "jump", "looped", "moving", "searching", "threads")
+
+    def __init__(self, threads: tuple[_Thread, ...], searching: bool) -> None:
+        self.threads = threads
+        self.searching = searching
+        self.final = not threads and not searching
+        self.by_char: dict[str, Transition] = {}
+        # jump(text, i): the next place from i on where the state may change, or -1. Set once the state was seen to loop.
+        self.jump: Callable[[str, int], int] | None = None
+        self.looped = False
+        # The threads that start anew with every character of such a loop.
+        self.moving: tuple[int, ...] = ()
+        # (literal that every match begins with, state after it, starts of its threads relative to the literal)
+        self.head: tuple[str, State, tuple[int, ...]] | None = None
+
+    def __repr__(self) -> str:
+        return f"State({self.threads}, searching={self.searching})"
+
+
+class Automaton:
+    """The automaton of one program. Shared between parsers and threads: states only ever get added."""
+
+    def __init__(self, program: Program, head: Head | None = None) -> None:
+        self.program = program
+        self._ops = program.ops
+        self._classes = program.classes
+        self._signatures: dict[str, _Signature] = {}
+        self._states: dict[tuple[tuple[_Thread, ...], bool], State] = {}
+        self._starts: dict[_Before, tuple[State, bool]] = {}
+        # What no class names: outside of the plain ones, inside of the negated ones.
+        self._other: _Signature = tuple(one.negated for one in program.classes)
+        self._head = head
+
+    # -- contexts -------------------------------------------------------------------------------------------------
+
+    def signature(self, char: str) -> _Signature:
+        """Which of the program's classes hold the character."""
+        known = self._signatures.get(char)
+        if known is None:
+            if len(self._signatures) > 4 * _MAX_CHARS_PER_STATE:
+                self._signatures.clear()
+            known = self._signatures[char] = tuple(char in one for one in self._classes)
+        return known
+
+    def start(self, before: str | None) -> tuple[State, bool]:
+        """The state in which a search begins after the character `before` (None: at the text's begin).
+
+        Also tells whether the pattern matches the empty text right there.
+        """
+        context = None if before is None else self._context(self.signature(before))
+        known = self._starts.get(context)
+        if known is None:
+            threads: list[_Thread] = []
+            matched = self._close(self.program.start, _NOTHING, context, threads, set())
+            state = self.state(tuple(threads), not matched)
+            if not matched and not state.looped and not (before is None and self.program.uses_begin):
+                self._learn_jump(state)
+                self._learn_head(state)
+            if len(self._starts) > 4 * _MAX_CHARS_PER_STATE:
+                self._starts.clear()
+            known = self._starts[context] = (state, matched)
+        return known
+
+    def state(self, threads: tuple[_Thread, ...], searching: bool) -> State:
+        key = (threads, searching)
+        known = self._states.get(key)
+        if known is None:
+            if len(self._states) > _MAX_STATES:
+                self._states.clear()
+                self._starts.clear()
+            known = self._states.setdefault(key, State(threads, searching))
+        return known
+
+    # -- one character --------------------------------------------------------------------------------------------
+
+    def step(self, state: State, char: str) -> Transition:
+        """The transition of `state` for `char`, remembered."""
+        made = self._step(state, self.signature(char), True)
+        if len(state.by_char) >= _MAX_CHARS_PER_STATE:
+            state.by_char.clear()
+        state.by_char[char] = made
+        return made
+
+    def finish(self, state: State) -> tuple[int, bool] | None:
+        """The match, if any, that the end of the text makes true (as in `Transition.match`)."""
+        return self._step(state, None, False).match
+
+    def _step(self, state: State, char: _Signature | None, more: bool) -> Transition:
+        ops = self._ops
+        threads: list[_Thread] = []
+        source: list[int] = []
+        marks: list[bool] = []
+        seen: set[_Thread] = set()
+        match: tuple[int, bool] | None = None
+        for index, (pc, obligations) in enumerate(state.threads):
+            if obligations:
+                left = self._advance_all(obligations, char)
+                if left is None:
+                    continue
+            else:
+                left = obligations
+            op = ops[pc]
+            if op[0] == MATCH:
+                if not left:
+                    match = (index, True)
+                    break
+                self._add((pc, left), threads, seen)
+            elif char is not None and char[op[1]]:
+                if self._close(op[2], left, char, threads, seen):
+                    match = (index, False)
+            source += [index] * (len(threads) - len(source))
+            marks += [op[0] != MATCH and ops[pc][0] == MATCH for pc, _ in threads[len(marks) :]]
+            if match is not None:
+                break
+        searching = state.searching and match is None and more
+        if searching:
+            assert char is not None
+            if self._close(self.program.start, _NOTHING, char, threads, seen):
+                match = (_NEW, False)
+                searching = False
+            source += [_NEW] * (len(threads) - len(source))
+            marks += [True] * (len(threads) - len(marks))
+        following = self.state(tuple(threads), searching)
+        return Transition(following, tuple(source), tuple(marks), match)
+
+    def _add(self, thread: _Thread, threads: list[_Thread], seen: set[_Thread]) -> None:
+        # A thread above at the same place with fewer conditions wins whatever this one could win.
+        pc, obligations = thread
+        if thread in seen or (obligations and (pc, _NOTHING) in seen):
+            return
+        seen.add(thread)
+        threads.append(thread)
+
+    def _close(
+        self,
+        pc: int,
+        obligations: frozenset[_Obligation],
+        before: _Before,
+        threads: list[_Thread],
+        seen: set[_Thread],
+    ) -> bool:
+        """Follow what needs no character from `pc`, in order. True if that is a match, which cuts what is below it."""
+        ops = self._ops
+        stack = [(pc, obligations)]
+        visited: set[_Thread] = set()
+        while stack:
+            thread = stack.pop()
+            if thread in visited:
+                continue
+            visited.add(thread)
+            pc, obligations = thread
+            op = ops[pc]
+            kind = op[0]
+            if kind == CHAR:
+                self._add(thread, threads, seen)
+            elif kind == SPLIT:
+                stack += [(target, obligations) for target in reversed(op[1])]
+            elif kind == MATCH:
+                if not obligations:
+                    return True
+                self._add(thread, threads, seen)
+            elif kind == PREVIOUS:
+                if (before is not None and before[op[1]]) is not op[2]:
+                    stack.append((op[3], obligations))
+            elif kind == BEGIN:
+                if before is None:
+                    stack.append((op[1], obligations))
+            else:  # LOOK
+                negated = op[1]
+                body: set[_LookThread] = set()
+                if self._close_look(op[2], before, body):
+                    if not negated:
+                        stack.append((op[3], obligations))
+                elif body:
+                    stack.append((op[3], obligations | {(negated, frozenset(body))}))
+                elif negated:
+                    stack.append((op[3], obligations))
+        return False
+
+    def _close_look(self, pc: int, before: _Before, body: set[_LookThread]) -> bool:
+        """The same inside of a look-ahead, where order doesn't matter. True if the look-ahead's body has matched."""
+        stack = [pc]
+        visited: set[int] = set()
+        while stack:
+            pc = stack.pop()
+            if pc in visited:
+                continue
+            visited.add(pc)
+            op = self._ops[pc]
+            kind = op[0]
+            if kind == LOOK_END:
+                return True
+            if kind == SPLIT:
+                stack += op[1]
+            elif kind == CHAR:
+                body.add((pc, None))
+            elif kind == PREVIOUS:
+                if (before is not None and before[op[1]]) is not op[2]:
+                    stack.append(op[3])
+            elif kind == BEGIN:
+                if before is None:
+                    stack.append(op[1])
+            else:  # END_OF_TEXT, WORD_EDGE: decided by the next character
+                body.add((pc, self._context(before)))
+        return False
+
+    def _context(self, before: _Before) -> _Before:
+        """`before`, but with only what the program can ask of it, so that states stay few."""
+        wanted = self.program.context_classes
+        if before is None:
+            return None
+        return tuple(held and index in wanted for index, held in enumerate(before))
+
+    def _advance_all(
+        self, obligations: frozenset[_Obligation], char: _Signature | None
+    ) -> frozenset[_Obligation] | None:
+        """The obligations after one more character (None: the end); None if one of them can't be met any more."""
+        left: set[_Obligation] = set()
+        for negated, body in obligations:
+            arrived, rest = self._advance_look(body, char)
+            if arrived:
+                if negated:
+                    return None
+            elif rest:
+                left.add((negated, rest))
+            elif not negated:
+                return None
+        return frozenset(left)
+
+    def _advance_look(
+        self, body: frozenset[_LookThread], char: _Signature | None
+    ) -> tuple[bool, frozenset[_LookThread]]:
+        ops = self._ops
+        rest: set[_LookThread] = set()
+        stack = list(body)
+        visited: set[_LookThread] = set()
+        while stack:
+            thread = stack.pop()
+            if thread in visited:
+                continue
+            visited.add(thread)
+            pc, before = thread
+            op = ops[pc]
+            kind = op[0]
+            if kind == CHAR:
+                if char is not None and char[op[1]] and self._close_look(op[2], char, rest):
+                    return True, frozenset()
+                continue
+            if kind == END_OF_TEXT:
+                holds, following = char is None, op[1]
+            else:  # WORD_EDGE
+                word = self.program.word_class
+                assert word is not None
+                edge = (before is not None and before[word]) is not (char is not None and char[word])
+                holds, following = edge is not op[1], op[2]
+            if holds:
+                here: set[_LookThread] = set()
+                if self._close_look(following, before, here):
+                    return True, frozenset()
+                stack += here
+        return False, frozenset(rest)
+
+    # -- skipping -------------------------------------------------------------------------------------------------
+
+    def _learn_jump(self, state: State) -> None:
+        """If the state stays as it is for every character that none of its classes names, find those that it does."""
+        state.looped = True
+        if self.program.context_classes:
+            return  # then a character matters even where it changes no thread
+        other = self._step(state, self._other, True)
+        if other.state is not state or other.match is not None or not _stays(other.source):
+            return
+        used = {self._ops[pc][1] for pc, _ in state.threads if self._ops[pc][0] == CHAR}
+        for _, obligations in state.threads:
+            for _, body in obligations:
+                used |= {self._ops[pc][1] for pc, _ in body if self._ops[pc][0] == CHAR}
+        classes = [self._classes[index] for index in used]
+        state.moving = tuple(place for place, index in enumerate(other.source) if index == _NEW)
+        state.jump = _finder([one for one in classes if one.source])
+
+    def _learn_head(self, state: State) -> None:
+        """From a start state the head of the pattern is found as a whole, much faster than its first character."""
+        head = self._head
+        if head is None or self.program.context_classes:
+            return
+        state.moving = tuple(range(len(state.threads)))
+        state.jump = _head_finder(head.literal, head.skipped)
+        if not head.skipped:
+            scan = Scan(self)
+            scan.begin(state, 0)
+            scan.scan(head.literal, 0, 0)
+            if scan.found is None and scan.state is not None and scan.match is None:
+                state.head = (head.literal, scan.state, tuple(scan.starts))
+
+
+def _stays(source: tuple[int, ...]) -> bool:
+    """Old threads keep their place; those of the newest start are replaced by the next start's."""
+    return all(index in (place, _NEW) for place, index in enumerate(source))
+
+
+def _finder(classes: list[Any]) -> Callable[[str, int], int]:
+    source = "".join(one.source for one in classes)
+    if not source:
+        return _never
+    if all(len(one.chars) == 1 and not one.ranges and not one.categories for one in classes):
+        chars = {char for one in classes for char in one.chars}
+        if len(chars) == 1:
+            (char,) = chars
+            return _single_finder(char)
+    plain = all(not one.categories for one in classes)
+    search: Any = re.compile(f"[{source}]").search if plain else regex.compile(f"[{source}]", regex.V0).search
+
+    def find(text: str, start: int) -> int:
+        found = search(text, start)
+        return -1 if found is None else int(found.start())
+
+    return find
+
+
+def _never(text: str, start: int) -> int:
+    return -1
+
+
+def _single_finder(char: str) -> Callable[[str, int], int]:
+    def find(text: str, start: int) -> int:
+        return text.find(char, start)
+
+    return find
+
+
+def _head_finder(literal: str, skipped: str) -> Callable[[str, int], int]:
+    """The next place where the head is, or may be once more text comes. What is in between leaves no thread alive."""
+    first = literal[0]
+    length = len(literal)
+
+    def find(text: str, start: int) -> int:
+        at = text.find(literal, start)
+        if at < 0 and length > 1:
+            at = text.find(first, max(start, len(text) - length + 1))
+            while at >= 0 and not literal.startswith(text[at:]):
+                at = text.find(first, at + 1)
+        return at
+
+    def find_with_lead(text: str, start: int) -> int:
+        at = find(text, start)
+        if at < 0:
+            at = len(text)
+        if at > start and text[at - 1] in skipped:
+            at = start + len(text[start:at].rstrip(skipped))
+        return at if at < len(text) else -1
+
+    return find_with_lead if skipped else find
+
+
+class Scan:
+    """One search with an automaton through a text that comes in pieces.
+
+    `at` is the position up to which the text was read; all positions are those of the whole text. After `found` is set
+    the search is over: (start, end) of the match. Until then a match can only start at `hold` or later.
+    """
+
+    __slots__ = ("_deadline", "at", "automaton", "found", "marks", "match", "starts", "state")
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.at = 0
+        self._deadline = 0.0
+        self.state: State | None = None
+        self.starts: list[int] = []
+        self.marks: list[int] = []
+        self.match: tuple[int, int] | None = None
+        self.found: tuple[int, int] | None = None
+
+    def reset(self, at: int, before: str | None) -> None:
+        """Search from `at` on; `before` is text before it (one character is enough), None at the begin of the text."""
+        state, matched = self.automaton.start(before[-1] if before else None)
+        self.begin(state, at)
+        if matched:
+            self.match = (at, at)
+            if state.final:
+                self.found = self.match
+
+    def begin(self, state: State, at: int) -> None:
+        self.state = state
+        self.at = at
+        self.starts = [at] * len(state.threads)
+        self.marks = [at] * len(state.threads)
+        self.match = self.found = None
+
+    @property
+    def hold(self) -> int:
+        """No match starts before this position."""
+        if self.found is not None:
+            return self.found[0]
+        if self.starts:
+            return self.starts[0]
+        return self.at if self.match is None else self.match[0]
+
+    def scan(self, text: str, index: int, base: int) -> None:
+        """Read `text[index:]`, whose character i is at position base + i; `base + index` must be `at`.
+
+        Raises TimeoutError if that takes longer than `limits.SEARCH_TIMEOUT` seconds.
+        """
+        self._deadline = 0.0
+        state = self.state
+        assert state is not None
+        end = len(text)
+        while index < end:
+            jump = state.jump
+            if jump is not None:
+                place = jump(text, index)
+                if place != index:
+                    index = end if place < 0 else place
+                    self._move_new_starts(state, base + index)
+                    if index >= end:
+                        break
+                head = state.head
+                if head is not None and text.startswith(head[0], index):
+                    state = head[1]
+                    self.starts = [base + index + start for start in head[2]]
+                    index += len(head[0])
+                    self.marks = [base + index] * len(self.starts)
+                    continue
+            char = text[index]
+            made = state.by_char.get(char)
+            if made is None:
+                made = self._step(state, char)
+            index += 1
+            following, source, marks, match = made
+            if match is not None:
+                which, marked = match
+                start = base + index if which < 0 else self.starts[which]
+                self.match = (start, self.marks[which] if marked else base + index)
+                if following.final:
+                    self.found = self.match
+                    state = following
+                    self.starts = self.marks = []
+                    break
+            elif following.final:
+                self.found = self.match
+                state = following
+                self.starts = self.marks = []
+                break
+            if following is state and not state.looped:
+                self.automaton._learn_jump(state)
+            here = base + index
+            starts = self.starts
+            self.starts = [starts[which] if which >= 0 else here for which in source]
+            if self.automaton.program.has_looks:
+                old = self.marks
+                self.marks = [
+                    here if mark else (old[which] if which >= 0 else here)
+                    for which, mark in zip(source, marks, strict=True)
+                ]
+            state = following
+        self.state = state
+        self.at = base + index
+
+    def _step(self, state: State, char: str) -> Transition:
+        # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
+        now = monotonic()
+        if not self._deadline:
+            self._deadline = now + limits.SEARCH_TIMEOUT
+        elif now > self._deadline:
+            raise TimeoutError
+        return self.automaton.step(state, char)
+
+    def _move_new_starts(self, state: State, position: int) -> None:
+        for place in state.moving:
+            self.starts[place] = self.marks[place] = position
+
+    def finish(self) -> None:
+        """The text ends here: `found` is the match, or stays None if there is none."""
+        if self.found is not None or self.state is None:
+            return
+        last = self.automaton.finish(self.state)
+        if last is not None:
+            which, _ = last
+            self.match = (self.starts[which], self.marks[which])
+        self.found = self.match
+        self.state = self.automaton.state((), False)
+        self.starts = self.marks = []
+
+    def save(self) -> Any:
+        """Plain data for `restore`: a state is its threads."""
+        state = self.state
+        key = None if state is None else (state.threads, state.searching)
+        return (self.at, key, list(self.starts), list(self.marks), self.match, self.found)
+
+    def restore(self, saved: Any) -> None:
+        """Become the search that was saved."""
+        self.at, key, self.starts, self.marks, self.match, self.found = saved
+        self.state = None if key is None else self.automaton.state(*key)

@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parse what a chat model generated: at once (`parse_response`) or while it comes (`ResponseParser`)."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from . import limits
+from .errors import OutputError, ResponseParsingError
+from .events import Event
+from .literals import LiteralSet
+from .machine import RegionMachine
+from .message import Message
+from .plan import FieldPlan
+from .template import ResponseTemplate
+from .text_buffer import TextBuffer
+from .tools import ToolSchemas
+from .watch import WatchRun, guard_for
+
+__all__ = ["OnError", "ResponseParser", "parse_response"]
+
+logger = logging.getLogger("transformers_response_parsing")
+
+OnError = Literal["raise", "keep"]
+
+_PREFIX_NEEDED = (
+    "prefix is required: the prompt that the model was given, up to where it began to generate. Chat templates often write "
+    "the beginning of the answer themselves (an opened <think>, say), and without it the text can't be read right. If you "
+    'are sure that the text is the whole message, pass prefix=""'
+)
+# Templates whose anchor was not found once: once is enough to say so.
+_warned_templates: set[ResponseTemplate] = set()
+
+
+def parse_response(
+    text: str,
+    response_template: dict[str, Any] | ResponseTemplate | str,
+    *,
+    prefix: str | None = None,
+    tools: Any = None,
+    end: str | Sequence[str] | None = None,
+    on_error: OnError = "raise",
+) -> dict[str, Any]:
+    """The message that a generated text is.
+
+    Args:
+        text: what the model generated, special tokens included.
+        response_template: the template (dict, JSON text, path, or loaded).
+        prefix: the prompt the model was given, as text. Only what follows the template's anchor is used. Required; ""
+            if the text is the whole message.
+        tools: the request's tools, as given to `apply_chat_template`: arguments of calls are typed by their schemas.
+        end: literal(s) after which the generation is over (end-of-sequence, padding); what follows is ignored.
+        on_error: "raise": what can't be parsed raises. "keep": it is listed under the message's key "malformed", as
+            {"field", "raw", "error"}, and parsing goes on behind it.
+
+    Returns:
+        The message: {"role": ..., "content": ..., ...}; fields the model did not write are absent.
+
+    Raises:
+        TemplateError: the template is wrong.
+        OutputError: the text does not fit it (with on_error="raise"), or a pattern of it takes too long.
+        ResponseParsingError: an argument is wrong.
+    """
+    return _WholeText(response_template, text, prefix, tools, end, on_error).message()
+
+
+class _WholeText(RegionMachine):
+    """The machine over a text that is all there: bodies are slices of it, and nobody listens."""
+
+    def __init__(
+        self, response_template: Any, text: str, prefix: Any, tools: Any, end: Any, on_error: OnError
+    ) -> None:
+        template = _load_template(response_template)
+        if type(text) is not str:
+            text = _checked_text(text)
+        self._literal = ""
+        ender = None if end is None else _end_literals(end)
+        if ender is not None:
+            start, stop = ender.find(text, 0, True)
+            if stop >= 0:
+                self._literal = text[start:stop]
+                text = text[:start]
+        tail = "" if prefix == "" else _tail(template, prefix)
+        self._text = tail + text if tail else text
+        self._length = len(self._text)
+        super().__init__(template, _load_tools(tools), _keeps(on_error), 0, None)
+
+    def message(self) -> dict[str, Any]:
+        """Parse, and give the message."""
+        if self._literal:
+            self._end_at(self._literal)
+        else:
+            self._end_all()
+        return self._finish_message()
+
+    def _end(self) -> int:
+        return self._length
+
+    def _text_from(self, position: int) -> tuple[str, int]:
+        return self._text, 0
+
+    def _before(self, position: int) -> str | None:
+        context = self._plan.context
+        if not context or not position:
+            return None
+        return self._text[int(max(0, position - context)) : position]
+
+    def _advance_to(self, position: int) -> None:
+        self._position = position
+
+    def _body(self, stop: int) -> str:
+        return self._text[self._start : stop]
+
+    def _body_part(self, start: int, stop: int) -> str:
+        return self._text[start:stop]
+
+    def _stretch(self, stop: int) -> str:
+        text = self._text[self._start : stop]
+        plan = self._plan.implicit
+        if plan is None or not text or text.isspace():
+            return ""
+        self._message.opened.add(plan.name)
+        return text
+
+    def _append(self, text: str) -> None:
+        self._text += text
+        self._length = len(self._text)
+
+    def _truncate(self, position: int) -> None:
+        self._text = self._text[:position]
+        self._length = position
+
+
+class ResponseParser(RegionMachine):
+    """Parses one generation while it comes: text in, events out.
+
+    Events are dicts: {"type": "region_open", "field"}, {"type": "region_chunk", "field", "text", "dirty"},
+    {"type": "region_close", "field", "value"} and, with on_error="keep", {"type": "region_malformed", "field", "raw",
+    "error"}. However the text is cut into pieces, the message and the events are the same, but for how the text of a
+    region is cut into chunks. Can be pickled and deep-copied at any time, and goes on from there.
+
+    Args:
+        response_template: the template (dict, JSON text, path, or loaded).
+        prefix: the prompt the model was given, as text. What follows the template's anchor is parsed as if the model had
+            written it. Required; "" if the generation is the whole message.
+        tools: the request's tools, as given to `apply_chat_template`: arguments of calls are typed by their schemas.
+        end: literal(s) after which the generation is over (end-of-sequence, padding); what follows is ignored.
+        on_error: what happens when a region can't be parsed. "raise": an OutputError; parsing can go on after it. "keep":
+            an event `region_malformed`, and an entry {"field", "raw", "error"} under the message's key "malformed".
+
+    Attributes:
+        initial_events: the events of what the prompt had written of the message already.
+
+    Raises:
+        TemplateError: the template is wrong.
+        OutputError: what the prompt wrote of the message can't be parsed.
+        ResponseParsingError: an argument is wrong.
+    """
+
+    def __init__(
+        self,
+        response_template: dict[str, Any] | ResponseTemplate | str,
+        prefix: str | None = None,
+        *,
+        tools: Any = None,
+        end: str | Sequence[str] | None = None,
+        on_error: OnError = "raise",
+    ) -> None:
+        template = _load_template(response_template)
+        self._ender = None if end is None else _end_literals(end)
+        tail = _tail(template, prefix)
+        super().__init__(template, _load_tools(tools), _keeps(on_error), 0, None)
+        self._buffer = TextBuffer()
+        self._undecided = ""  # may be the beginning of an end literal
+        self._events: list[Event] = []
+        self._written = io.StringIO()  # the text of the region, or of the stretch, so far
+        self._blank = True  # which is only whitespace that is withheld
+        self._stretched_before = False
+        self._unclaimed: list[str] = []
+        self._over = False
+        self._finalized = False
+        self._set_slow()
+        self.initial_events: list[Event] = self._take(tail) if tail else []
+
+    def feed(self, text: str) -> list[Event]:
+        """Go on with what the model generated next.
+
+        Args:
+            text: any piece of text, special tokens included; may be empty.
+
+        Returns:
+            What is certain now: a list of events, often with one chunk, often empty.
+
+        Raises:
+            OutputError: a region can't be parsed (with on_error="raise"); its `events` are those before the fault.
+            ResponseParsingError: `text` is no string.
+            RuntimeError: the parser was finalized.
+        """
+        if (
+            self._fast
+            and text.__class__ is str
+            and text
+            and self._first not in text
+            and self._second not in text
+            and text[-1] not in self._trailing
+        ):
+            self._write(text)
+            return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
+        if self._finalized:
+            raise RuntimeError("the parser is finalized: make a new one for the next generation")
+        if text.__class__ is not str:
+            text = _checked_text(text)
+        if not text or self._over:
+            return []
+        if self._ender is None:
+            return self._take(text)
+        return self._take_until(self._ender, text)
+
+    def finalize(self) -> tuple[dict[str, Any], list[Event]]:
+        """The generation is over: close what is open.
+
+        Returns:
+            (message, events): the whole message, and the last events.
+
+        Raises:
+            OutputError: the last region can't be parsed, or a field that must be there is not (with on_error="raise").
+            RuntimeError: the parser was finalized before.
+        """
+        if self._finalized:
+            raise RuntimeError("the parser is finalized already")
+        self._sync()
+        self._finalized = True
+        self._events = events = []
+        try:
+            if not self._over:
+                self._buffer.append(self._undecided)
+                self._end_all()
+            self._buffer.drop(self._buffer.end)
+            return self._finish_message(), events
+        except OutputError as error:
+            error.events = tuple(events)
+            raise
+
+    @property
+    def unclaimed(self) -> list[str]:
+        """Text that no field claims, in order: what is outside of all regions, or only whitespace between them."""
+        return list(self._unclaimed)
+
+    # -- text in ------------------------------------------------------------------------------------------------------
+
+    def _take_until(self, ender: LiteralSet, text: str) -> list[Event]:
+        """Take what is before the end of the turn; what may be the beginning of an end literal waits."""
+        if self._undecided:
+            text = self._undecided + text
+        start, stop = ender.find(text, 0, False)
+        if stop < 0:
+            self._undecided = text[start:]
+            return self._take(text[:start]) if start else []
+        self._undecided = ""
+        return self._take(text[:start], text[start:stop])
+
+    def _take(self, text: str, end_literal: str = "") -> list[Event]:
+        self._sync()
+        self._events = events = []
+        try:
+            if text:
+                self._buffer.append(text)
+            if end_literal:
+                self._over = True
+                self._end_at(end_literal)
+            else:
+                self._walk(False)
+        except OutputError as error:
+            error.events = tuple(events)
+            raise
+        finally:
+            self._buffer.drop(int(max(0, self._position - self._plan.context)))
+        if not self._over:
+            self._set_fast()
+        return events
+
+    def _set_slow(self) -> None:
+        self._fast = False
+        self._field = ""
+        self._dirty = False
+        self._first = self._second = self._trailing = ""
+        self._write = self._written.write
+
+    def _set_fast(self) -> None:
+        """If the next text that has none of a few characters can only be a chunk of the open region, let it through."""
+        plan = self._region or self._plan.implicit
+        if (
+            plan is None
+            or self._blank
+            or self._position != self._buffer.end
+            or self._undecided
+            or self._scanner is not None
+            or self._stalled is not None
+            or self._plan.context
+        ):
+            return
+        run = self._run
+        first_chars = frozenset[str]() if run is None else run.watch.first_chars
+        trailing = frozenset[str]() if run is None else run.watch.trailing
+        if first_chars is None:
+            return
+        if self._ender is not None:
+            first_chars |= self._ender.first_chars
+        guard = guard_for(first_chars, trailing)
+        if guard is None:
+            return
+        self._field = plan.name
+        self._dirty = plan.dirty
+        self._first, self._second, self._trailing = guard
+        self._write = self._written.write
+        self._fast = True
+
+    def _sync(self) -> None:
+        """Take note of the text that went by on the fast way."""
+        if not self._fast:
+            return
+        self._fast = False
+        position = self._start + self._written.tell()
+        if position != self._position:
+            self._position = position
+            self._buffer.restart(position)
+            if self._run is not None:
+                self._run.move_to(position, None)
+
+    # -- what the machine asks ----------------------------------------------------------------------------------------
+
+    def _end(self) -> int:
+        return self._buffer.end
+
+    def _text_from(self, position: int) -> tuple[str, int]:
+        return self._buffer.text_from(position)
+
+    def _before(self, position: int) -> str | None:
+        context = self._plan.context
+        if not context or not position:
+            return None
+        return self._buffer.slice(int(max(0, position - context)), position)
+
+    def _body(self, stop: int) -> str:
+        return self._written.getvalue()
+
+    def _body_part(self, start: int, stop: int) -> str:
+        written = self._written
+        written.seek(start - self._start)
+        part = written.read(stop - start)
+        written.seek(0, io.SEEK_END)
+        return part
+
+    def _stretch(self, stop: int) -> str:
+        text = self._written.getvalue()
+        if self._blank and text:
+            self._leave_unclaimed(text)
+        opened = "" if self._blank else text
+        self._begin_text(True)
+        return opened
+
+    def _append(self, text: str) -> None:
+        self._buffer.append(text)
+
+    def _truncate(self, position: int) -> None:
+        self._buffer.truncate(position)
+
+    def _begin_text(self, blank: bool) -> None:
+        self._written = io.StringIO()
+        self._blank = blank
+
+    def _advance_to(self, position: int) -> None:
+        if position <= self._position:
+            return
+        text = self._buffer.slice(self._position, position)
+        self._position = position
+        plan = self._region
+        if plan is None:
+            plan = self._plan.implicit
+            if plan is None:
+                self._leave_unclaimed(text)
+                return
+        if self._blank:
+            if text.isspace():
+                self._written.write(text)
+                return
+            text = self._end_blank(plan, text)
+        else:
+            self._written.write(text)
+        self._events.append({"type": "region_chunk", "field": plan.name, "text": text, "dirty": plan.dirty})
+
+    def _end_blank(self, plan: FieldPlan, text: str) -> str:
+        """The first character that is no whitespace has come: the chunk that begins with it."""
+        whole = self._written.getvalue() + text
+        self._written.write(text)
+        self._blank = False
+        if self._region is not None:
+            return text.lstrip()
+        self._message.opened.add(plan.name)
+        self._events.append({"type": "region_open", "field": plan.name})
+        # Between two stretches of one text the whitespace belongs to it.
+        keeps_lead = not plan.blank_lead or (plan.stretched and self._stretched_before)
+        self._stretched_before = True
+        return whole if keeps_lead else text.lstrip()
+
+    def _leave_unclaimed(self, text: str) -> None:
+        self._unclaimed.append(text)
+        logger.debug("no field claims %r", text)
+
+    def _opened(self, plan: FieldPlan) -> None:
+        self._begin_text(plan.blank_lead)
+        self._events.append({"type": "region_open", "field": plan.name})
+
+    def _go_outside(self, position: int) -> None:
+        super()._go_outside(position)
+        self._begin_text(True)
+
+    def _closed(self, plan: FieldPlan, value: Any) -> None:
+        self._events.append({"type": "region_close", "field": plan.name, "value": value})
+
+    def _malformed(self, plan: FieldPlan, body: str, reason: str) -> None:
+        self._events.append({"type": "region_malformed", "field": plan.name, "raw": body, "error": reason})
+
+    # -- copies -------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("_plan", "_write", "_outside", "_run", "_region", "_message", "_written", "_ender"):
+            del state[name]
+        state["outside"] = self._outside.save()
+        state["run"] = None if self._run is None or self._run is self._outside else self._run.save()
+        state["region"] = None if self._region is None else self._region.field.index
+        state["message"] = self._message.save()
+        state["written"] = self._written.getvalue()
+        state["end"] = None if self._ender is None else self._ender.literals
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        outside, run, region, message, written, end = (
+            state.pop(name) for name in ("outside", "run", "region", "message", "written", "end")
+        )
+        self.__dict__.update(state)
+        plan = self._plan = self._template.plan
+        self._ender = None if end is None else LiteralSet(end)
+        self._outside = WatchRun(plan.outside)
+        self._outside.restore(outside)
+        self._region = None if region is None else plan.fields[region]
+        self._run = self._outside
+        if self._region is not None:
+            self._run = None if self._region.watch is None else WatchRun(self._region.watch)
+            if self._run is not None and run is not None:
+                self._run.restore(run)
+        self._message = Message(plan)
+        self._message.restore(message)
+        self._written = io.StringIO()
+        self._written.write(written)
+        self._write = self._written.write
+
+
+def _load_template(template: Any) -> ResponseTemplate:
+    return template if type(template) is ResponseTemplate else ResponseTemplate.load(template)
+
+
+def _load_tools(tools: Any) -> ToolSchemas | None:
+    return None if tools is None else ToolSchemas.load(tools)
+
+
+def _tail(template: ResponseTemplate, prefix: Any) -> str:
+    """What of the prompt belongs to the message."""
+    if prefix is None:
+        raise ResponseParsingError(_PREFIX_NEEDED)
+    if not isinstance(prefix, str):
+        if hasattr(prefix, "__len__") and len(prefix) == 0:
+            return ""
+        raise ResponseParsingError(
+            f"prefix must be text here, not {type(prefix).__name__}: decode token ids with their special tokens, or use the "
+            "tokenizer's own parse_response / get_response_parser, which take them"
+        )
+    if not prefix:
+        return ""
+    try:
+        cut = template.anchor.cut(prefix)
+    except TimeoutError:
+        anchor = template.anchor
+        raise OutputError(
+            f"the pattern {anchor.pattern!r} ({anchor.path}) took longer than {limits.SEARCH_TIMEOUT:g} s on the prompt: "
+            "write it without nested or adjacent repetitions"
+        ) from None
+    if cut is not None:
+        return prefix[cut:]
+    if template not in _warned_templates:
+        _warned_templates.add(template)
+        logger.warning(
+            "the template's anchor (%r) is not in the prompt, so the whole prompt is parsed as part of the message: check "
+            "that template and prompt belong to the same model",
+            template.anchor,
+        )
+    return prefix
+
+
+def _end_literals(end: Any) -> LiteralSet | None:
+    literals = [end] if isinstance(end, str) else list(end) if isinstance(end, (list, tuple, set, frozenset)) else None
+    if literals is None or not all(isinstance(literal, str) for literal in literals):
+        raise ResponseParsingError(f"end must be a string or a list of strings, not {end!r}")
+    literals = [literal for literal in literals if literal]
+    return LiteralSet(literals) if literals else None
+
+
+def _keeps(on_error: Any) -> bool:
+    if on_error == "raise":
+        return False
+    if on_error == "keep":
+        return True
+    raise ResponseParsingError(f'on_error must be "raise" or "keep", not {on_error!r}')
+
+
+def _checked_text(text: Any) -> str:
+    if isinstance(text, str):
+        return str(text)
+    raise ResponseParsingError(f"text must be a str, not {type(text).__name__}: decode token ids and bytes first")

@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a pattern to a small program for the automaton, for the regular subset of the `regex` module's language.
+
+The standard library's own regex parser gives the syntax tree. `compile_program` returns None for what is not regular or
+what the two dialects may read differently; such a pattern is then left to the `regex` module (see `delimiter.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+import regex
+
+try:  # the module moved in Python 3.11
+    import re._constants as sre
+    import re._parser as sre_parse  # type: ignore[import-not-found,unused-ignore]
+except ImportError:  # pragma: no cover
+    import sre_constants as sre  # type: ignore[no-redef,unused-ignore]
+    import sre_parse  # type: ignore[no-redef,unused-ignore]
+
+__all__ = [
+    "BEGIN",
+    "CHAR",
+    "END_OF_TEXT",
+    "LOOK",
+    "LOOK_END",
+    "MATCH",
+    "PREVIOUS",
+    "SPLIT",
+    "WORD_EDGE",
+    "CharClass",
+    "Head",
+    "Op",
+    "Program",
+    "compile_program",
+    "parse_pattern",
+    "pattern_head",
+    "reach",
+]
+
+# The kinds of operation.
+CHAR = 0  # (CHAR, class, next): consume one character of the class
+SPLIT = 1  # (SPLIT, targets): try the targets in this order
+PREVIOUS = 2  # (PREVIOUS, class, negated, next): the character before is (not) of the class
+BEGIN = 3  # (BEGIN, next): the text begins here
+LOOK = 4  # (LOOK, negated, body, next): what follows does (not) match the body
+LOOK_END = 5  # (LOOK_END,): the body of a look-ahead matched
+END_OF_TEXT = 6  # (END_OF_TEXT, next): only inside of LOOK bodies
+WORD_EDGE = 7  # (WORD_EDGE, negated, next): only inside of LOOK bodies
+MATCH = 8  # (MATCH,)
+
+Op = tuple[Any, ...]
+
+_MAX_OPS = 4_000
+# Both dialects read these alike; anything else in a flag position is left to `regex`.
+_PLAIN_FLAGS = re.UNICODE.value | re.DOTALL.value
+# POSIX classes and fuzzy counts mean something to `regex` that `re` reads as plain characters.
+_OTHER_DIALECT = re.compile(r"\[:|\{[^}]*[a-z<]|\(\?[|&V]")
+_CATEGORY_SOURCE = {
+    sre.CATEGORY_SPACE: r"\s",
+    sre.CATEGORY_NOT_SPACE: r"\S",
+    sre.CATEGORY_DIGIT: r"\d",
+    sre.CATEGORY_NOT_DIGIT: r"\D",
+    sre.CATEGORY_WORD: r"\w",
+    sre.CATEGORY_NOT_WORD: r"\W",
+}
+
+
+class _Unsupported(Exception):
+    """The pattern is not in the regular subset."""
+
+
+@lru_cache(maxsize=None)
+def _category_test(source: str) -> Callable[[str], Any]:
+    # The `regex` module's own Unicode tables decide, not the standard library's.
+    return regex.compile(source).match
+
+
+@dataclass(frozen=True)
+class CharClass:
+    """A set of characters: the union of single ones, ranges and categories, or its complement."""
+
+    negated: bool
+    chars: frozenset[str]
+    ranges: tuple[tuple[str, str], ...]
+    categories: tuple[str, ...]
+
+    def __contains__(self, char: object) -> bool:
+        assert isinstance(char, str)
+        inside = (
+            char in self.chars
+            or any(low <= char <= high for low, high in self.ranges)
+            or any(_category_test(category)(char) is not None for category in self.categories)
+        )
+        return inside is not self.negated
+
+    @property
+    def source(self) -> str:
+        """The members (of the complement, if negated) as the inside of a character class."""
+        singles = "".join(re.escape(char) for char in sorted(self.chars))
+        spans = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in self.ranges)
+        return singles + spans + "".join(self.categories)
+
+
+@dataclass
+class Program:
+    """Operations for the automaton; `ops[start]` is the first."""
+
+    ops: list[Op] = field(default_factory=list)
+    classes: list[CharClass] = field(default_factory=list)
+    start: int = 0
+    has_looks: bool = False
+    word_class: int | None = None
+    context_classes: list[int] = field(default_factory=list)
+    uses_begin: bool = False
+
+    def class_index(self, char_class: CharClass) -> int:
+        if char_class in self.classes:
+            return self.classes.index(char_class)
+        self.classes.append(char_class)
+        return len(self.classes) - 1
+
+
+WORD = CharClass(False, frozenset(), (), (r"\w",))
+
+
+def parse_pattern(pattern: str) -> Any | None:
+    """The standard library's syntax tree of `pattern`, or None where `regex` may read the pattern differently."""
+    if _OTHER_DIALECT.search(pattern):
+        return None
+    try:
+        tree = sre_parse.parse(pattern, re.DOTALL.value)
+    except (re.error, RecursionError, OverflowError):
+        return None
+    return tree if tree.state.flags & ~_PLAIN_FLAGS == 0 else None
+
+
+def compile_program(pattern: str) -> Program | None:
+    """The program of `pattern`, or None if it is not regular (back-references, long look-behinds, atomic groups…)."""
+    tree = parse_pattern(pattern)
+    if tree is None:
+        return None
+    compiler = _Compiler()
+    try:
+        end = compiler.emit((MATCH,))
+        compiler.program.start = compiler.sequence(list(tree), end)
+    except (_Unsupported, RecursionError):
+        return None
+    return compiler.program
+
+
+def char_class(op: Any, argument: Any) -> CharClass | None:
+    """The class of characters a one-character node of the syntax tree stands for, or None if it is another node."""
+    if op is sre.LITERAL:
+        return CharClass(False, frozenset(chr(argument)), (), ())
+    if op is sre.NOT_LITERAL:
+        return CharClass(True, frozenset(chr(argument)), (), ())
+    if op is sre.ANY:  # DOTALL is always on
+        return CharClass(True, frozenset(), (), ())
+    if op is not sre.IN:
+        return None
+    negated = False
+    chars: set[str] = set()
+    ranges: list[tuple[str, str]] = []
+    categories: list[str] = []
+    for kind, value in argument:
+        if kind is sre.NEGATE:
+            negated = True
+        elif kind is sre.LITERAL:
+            chars.add(chr(value))
+        elif kind is sre.RANGE:
+            ranges.append((chr(value[0]), chr(value[1])))
+        elif kind is sre.CATEGORY and value in _CATEGORY_SOURCE:
+            categories.append(_CATEGORY_SOURCE[value])
+        else:
+            return None
+    return CharClass(negated, frozenset(chars), tuple(ranges), tuple(categories))
+
+
+class _Compiler:
+    """Builds a program from the back: each method gets the operation that follows and returns its own first one."""
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self._inside_look = False
+
+    def emit(self, op: Op) -> int:
+        ops = self.program.ops
+        if len(ops) >= _MAX_OPS:
+            raise _Unsupported
+        ops.append(op)
+        return len(ops) - 1
+
+    def sequence(self, nodes: list[Any], following: int) -> int:
+        for op, argument in reversed(nodes):
+            following = self.node(op, argument, following)
+        return following
+
+    def node(self, op: Any, argument: Any, following: int) -> int:
+        one = char_class(op, argument)
+        if one is not None:
+            return self.emit((CHAR, self.program.class_index(one), following))
+        if op is sre.BRANCH:
+            return self.split(self.sequence(list(branch), following) for branch in argument[1])
+        if op is sre.SUBPATTERN:
+            _, add_flags, del_flags, body = argument
+            if add_flags or del_flags:
+                raise _Unsupported
+            return self.sequence(list(body), following)
+        if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            return self.repeat(argument, op is sre.MAX_REPEAT, following)
+        if op in (sre.ASSERT, sre.ASSERT_NOT):
+            return self.look(argument, op is sre.ASSERT_NOT, following)
+        if op is sre.AT:
+            return self.at(argument, following)
+        raise _Unsupported
+
+    def split(self, targets: Iterable[int]) -> int:
+        return self.emit((SPLIT, tuple(targets)))
+
+    def repeat(self, argument: Any, greedy: bool, following: int) -> int:
+        low, high, body = argument
+        nodes = list(body)
+        if high is sre.MAXREPEAT:
+            # What an empty turn of a loop means differs between engines: left to the one that is the reference.
+            if body.getwidth()[0] == 0:
+                raise _Unsupported
+            loop = self.emit((SPLIT, ()))
+            turn = self.sequence(nodes, loop)
+            self.program.ops[loop] = (SPLIT, (turn, following) if greedy else (following, turn))
+            first = loop
+        else:
+            if high - low > 1 and body.getwidth()[0] == 0:
+                raise _Unsupported
+            first = following
+            for _ in range(high - low):
+                turn = self.sequence(nodes, first)
+                first = self.split((turn, following) if greedy else (following, turn))
+        for _ in range(low):
+            first = self.sequence(nodes, first)
+        return first
+
+    def look(self, argument: Any, negated: bool, following: int) -> int:
+        direction, body = argument
+        nodes = list(body)
+        if direction < 0:
+            one = char_class(*nodes[0]) if len(nodes) == 1 else None
+            if one is None:
+                raise _Unsupported
+            index = self.program.class_index(one)
+            self.program.context_classes.append(index)
+            return self.emit((PREVIOUS, index, negated, following))
+        return self.look_ahead(lambda end: self.sequence(nodes, end), negated, following)
+
+    def look_ahead(self, body: Callable[[int], int], negated: bool, following: int) -> int:
+        if self._inside_look:
+            raise _Unsupported
+        self._inside_look = True
+        self.program.has_looks = True
+        try:
+            start = body(self.emit((LOOK_END,)))
+        finally:
+            self._inside_look = False
+        return self.emit((LOOK, negated, start, following))
+
+    def at(self, where: Any, following: int) -> int:
+        if where in (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING):
+            self.program.uses_begin = True
+            return self.emit((BEGIN, following))
+        if where is sre.AT_END_STRING:
+            return self.inside_look(lambda end: self.emit((END_OF_TEXT, end)), following)
+        if where is sre.AT_END:  # also before a newline that ends the text
+            return self.inside_look(self.end_of_last_line, following)
+        if where in (sre.AT_BOUNDARY, sre.AT_NON_BOUNDARY):
+            negated = where is sre.AT_NON_BOUNDARY
+            index = self.program.class_index(WORD)
+            self.program.word_class = index
+            self.program.context_classes.append(index)
+            return self.inside_look(lambda end: self.emit((WORD_EDGE, negated, end)), following)
+        raise _Unsupported
+
+    def inside_look(self, body: Callable[[int], int], following: int) -> int:
+        """Zero-width conditions on what follows live in look-ahead bodies, which know how to wait for it."""
+        return body(following) if self._inside_look else self.look_ahead(body, False, following)
+
+    def end_of_last_line(self, end: int) -> int:
+        newline = self.program.class_index(CharClass(False, frozenset("\n"), (), ()))
+        at_end = self.emit((END_OF_TEXT, end))
+        return self.split((at_end, self.emit((CHAR, newline, at_end))))
+
+
+@dataclass(frozen=True)
+class Head:
+    """What every match of a pattern begins with: any number of characters out of `skipped`, then `literal`.
+
+    `skipped` lists single characters; a pattern whose lead is not so simple has no head.
+    """
+
+    literal: str
+    skipped: str = ""
+
+
+def pattern_head(pattern: str) -> Head | None:
+    """The head of the pattern, or None if it has none that helps to find it."""
+    tree = parse_pattern(pattern)
+    if tree is None:
+        return None
+    nodes = _flat(tree)
+    lead: set[str] = set()
+    for place, (op, argument) in enumerate(nodes):
+        if op is sre.LITERAL:
+            literal = ""
+            for follower, value in nodes[place:]:
+                if follower is not sre.LITERAL:
+                    break
+                literal += chr(value)
+            return Head(literal, "".join(sorted(lead)))
+        chars = _consumed(op, argument)
+        if chars is None:
+            return None
+        lead |= chars
+    return None
+
+
+def _flat(tree: Any) -> list[Any]:
+    """The nodes of a sequence, plain groups opened up."""
+    nodes: list[Any] = []
+    for op, argument in tree:
+        if op is sre.SUBPATTERN and not argument[1] and not argument[2]:
+            nodes += _flat(argument[3])
+        else:
+            nodes.append((op, argument))
+    return nodes
+
+
+def _consumed(op: Any, argument: Any) -> set[str] | None:
+    """Every character the node can consume, or None if they are too many to list."""
+    one = char_class(op, argument)
+    if one is not None:
+        return _members(one)
+    if op is sre.AT or op in (sre.ASSERT, sre.ASSERT_NOT):
+        return set()
+    if op is sre.BRANCH:
+        bodies = argument[1]
+    elif op is sre.SUBPATTERN:
+        bodies = [argument[3]]
+    elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+        bodies = [argument[2]]
+    else:
+        return None
+    chars: set[str] = set()
+    for body in bodies:
+        for node in body:
+            found = _consumed(*node)
+            if found is None:
+                return None
+            chars |= found
+    return chars
+
+
+_MAX_LISTED = 64
+
+
+def _members(one: CharClass) -> set[str] | None:
+    if one.negated or any(category != r"\s" for category in one.categories):
+        return None
+    chars = set(one.chars)
+    for low, high in one.ranges:
+        if ord(high) - ord(low) >= _MAX_LISTED:
+            return None
+        chars |= {chr(code) for code in range(ord(low), ord(high) + 1)}
+    return chars | white_space() if one.categories else chars
+
+
+@lru_cache(maxsize=1)
+def white_space() -> frozenset[str]:
+    r"""The characters `\s` of the `regex` module matches: Unicode's White_Space, all of it below U+3001."""
+    is_space = _category_test(r"\s")
+    return frozenset(char for char in map(chr, range(0x3001)) if is_space(char) is not None)
+
+
+def reach(tree: Any) -> tuple[float, float]:
+    """How many characters (after, before) the start of a match a pattern can look at, `math.inf` if without bound."""
+    try:
+        return _reach(list(tree))
+    except RecursionError:
+        return inf, inf
+
+
+def _reach(nodes: list[Any]) -> tuple[float, float]:
+    # Everything is counted as if it came one after the other: too much at times, never too little.
+    after = before = 0.0
+    for op, argument in nodes:
+        ahead, back = _node_reach(op, argument)
+        after += ahead
+        before = max(before, back)
+    return after, before
+
+
+def _node_reach(op: Any, argument: Any) -> tuple[float, float]:
+    if char_class(op, argument) is not None:
+        return 1, 0
+    if op is sre.AT:
+        return 2, 1  # $ looks at a newline and whether anything follows it, \b at a character on each side
+    if op is sre.BRANCH:
+        parts = [_reach(list(branch)) for branch in argument[1]]
+        return max(ahead for ahead, _ in parts), max(back for _, back in parts)
+    if op is sre.SUBPATTERN:
+        return _reach(list(argument[3])) if not argument[1] and not argument[2] else (inf, inf)
+    if op in (sre.ASSERT, sre.ASSERT_NOT):
+        ahead, back = _reach(list(argument[1]))
+        return (0, ahead + back) if argument[0] < 0 else (ahead, back)
+    if op in (sre.MAX_REPEAT, sre.MIN_REPEAT) or op is getattr(sre, "POSSESSIVE_REPEAT", None):
+        ahead, back = _reach(list(argument[2]))
+        times = inf if argument[1] is sre.MAXREPEAT else argument[1]
+        return (ahead * times if ahead else 0), back
+    if op is getattr(sre, "ATOMIC_GROUP", None):
+        return _reach(list(argument))
+    return inf, inf  # back-references, conditionals

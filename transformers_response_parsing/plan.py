@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a parser needs to know of a template in its hot paths, worked out once at load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .content import JsonContent, TextContent
+from .errors import BodyError
+from .watch import Entry, Watch
+
+if TYPE_CHECKING:
+    from .field import Field
+    from .tools import ToolSchemas
+
+__all__ = ["FieldPlan", "Plan"]
+
+
+class FieldPlan:
+    """A field as the parser sees it.
+
+    Attributes:
+        field: the compiled field.
+        watch: its close, or None if it runs to the end. (Of the implicit field: None, see `Plan.outside`.)
+        dirty: the chunks are raw text, not part of the value.
+        blank_lead: whitespace at the begin of a region is no part of its clean chunks.
+        stretched: it collects the stretches of text between other regions into one string (SPEC 7.3).
+        collects: several regions make up one value.
+        reads_anything: a body that is no JSON is text, so that parsing it never fails.
+        has_strings: a close inside of an unfinished JSON string is data (SPEC 7.8).
+    """
+
+    __slots__ = (
+        "_parse",
+        "_strips",
+        "blank_lead",
+        "collects",
+        "dirty",
+        "field",
+        "has_strings",
+        "name",
+        "reads_anything",
+        "stretched",
+        "watch",
+    )
+
+    def __init__(self, field: Field) -> None:
+        content = field.content
+        self.field = field
+        self.name = field.name
+        self.dirty = content.dirty
+        implicit = field.open is None
+        self.watch = None if implicit or field.close is None else Watch([Entry(field.close, None)])
+        self.blank_lead = content.strips and not content.dirty
+        plain = type(content) is TextContent and field.transform is None
+        self.stretched = implicit and plain and not field.repeats
+        self.collects = self.stretched or field.repeats or field.transform_each
+        self.has_strings = isinstance(content, JsonContent) and not implicit
+        self.reads_anything = isinstance(content, JsonContent) and content.allow_non_json
+        self._parse = None if plain else content.parse
+        self._strips = content.strips
+
+    def value(self, body: str, groups: Mapping[str, str], tools: ToolSchemas | None, cut_off: bool) -> Any:
+        """What a region contributes: its body parsed, transformed, its calls typed.
+
+        Args:
+            body: the text between its delimiters.
+            groups: the named groups of its delimiters that took part.
+            tools: the request's tools, if given.
+            cut_off: the region ended without its close.
+
+        Raises:
+            BodyError: the body is not what the template says.
+        """
+        if self._parse is None:
+            return body.strip() if self._strips else body
+        field = self.field
+        value = self._parse(body, written=tools is not None, cut_off=cut_off)
+        transform = field.transform
+        if transform is not None:
+            if not field.transform_each:
+                value = transform.apply({"content": value, **groups})
+            elif not isinstance(value, list):
+                raise BodyError(f"transform_each needs a list of objects, and the body is a {_kind(value)}")
+            else:
+                for element in value:
+                    if not isinstance(element, dict):
+                        raise BodyError(f"transform_each needs a list of objects, and the list has a {_kind(element)}")
+                value = [transform.apply({**groups, **element}) for element in value]
+        if tools is not None:
+            value = tools.type_calls(value)
+        if field.join is not None and not isinstance(value, str):
+            raise BodyError(f"'join' needs every match to be a string, and this one is a {_kind(value)}")
+        return value
+
+
+class Plan:
+    """A template as the parser sees it. `outside` watches while no explicit region is open."""
+
+    __slots__ = ("by_name", "context", "defaults", "fields", "implicit", "nested_defaults", "outside", "required")
+
+    def __init__(self, fields: tuple[Field, ...], implicit: Field | None, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.nested_defaults = any(isinstance(value, (dict, list)) for value in defaults.values())
+        self.required = tuple(field.name for field in fields if not field.optional)
+        self.fields = tuple(FieldPlan(field) for field in fields)
+        self.implicit = None if implicit is None else self.fields[implicit.index]
+        entries = [Entry(field.open, field.index) for field in fields if field.open is not None]
+        if implicit is not None and implicit.close is not None:
+            entries.append(Entry(implicit.close, None))
+        self.outside = Watch(entries)
+        self.by_name = {plan.name: plan for plan in self.fields}
+        watches = [self.outside, *(plan.watch for plan in self.fields if plan.watch is not None)]
+        self.context = max(watch.context for watch in watches)
+
+
+def _kind(value: object) -> str:
+    names = {dict: "object", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)

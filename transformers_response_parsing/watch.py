@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a parser looks for while it is in one state: several delimiters at once, the earliest match wins.
+
+At the same start the longest wins, then an open before a close, then the order of the fields (SPEC 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .delimiter import Delimiter, Literals, Pattern, Search
+from .literals import LiteralSet
+
+__all__ = ["Entry", "Guard", "Hit", "PatternTimeout", "Watch", "WatchRun", "guard_for"]
+
+TextFrom = Callable[[int], tuple[str, int]]
+
+
+class Entry(NamedTuple):
+    """A delimiter and what it does: open the field with that index, or (None) close what is open."""
+
+    delimiter: Delimiter
+    opens: int | None
+
+
+class Hit(NamedTuple):
+    """A match: where, and of which entry of the watch (its place in the order)."""
+
+    start: int
+    end: int
+    rank: int
+
+
+class Guard(NamedTuple):
+    """Lets text without any delimiter pass at once.
+
+    A piece of text that has none of the characters `first` and `second` and does not end with one of `trailing` can
+    neither hold a delimiter nor the beginning of one, if nothing before it does.
+    """
+
+    first: str
+    second: str
+    trailing: str
+
+    def passes(self, text: str) -> bool:
+        """Whether a (non-empty) piece of text needs no search."""
+        return self.first not in text and self.second not in text and text[-1] not in self.trailing
+
+
+class PatternTimeout(Exception):
+    """Internal: the search for a pattern took too long."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        super().__init__(pattern.pattern)
+        self.pattern = pattern
+
+
+@lru_cache(maxsize=1024)
+def guard_for(first_chars: frozenset[str], trailing: frozenset[str]) -> Guard | None:
+    """The guard for delimiters whose fixed part begins with one of `first_chars`; None if they are too many."""
+    firsts = sorted(first_chars)
+    if not 1 <= len(firsts) <= 2:
+        return None
+    return Guard(firsts[0], firsts[-1], "".join(sorted(trailing)))
+
+
+class Watch:
+    """The compiled form, shared by parsers. `WatchRun(watch)` is one at work.
+
+    Attributes:
+        entries: the delimiters in their order.
+        first_chars, trailing: what a `Guard` needs to know, or None if there is no such guard.
+        context: how far its patterns look back, in characters.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.entries = tuple(entries)
+        self.ranks: dict[str, int] = {}
+        self.patterns: list[tuple[int, Pattern]] = []
+        for rank, entry in enumerate(self.entries):
+            if isinstance(entry.delimiter, Literals):
+                for literal in entry.delimiter.literals:
+                    self.ranks.setdefault(literal, rank)
+            elif isinstance(entry.delimiter, Pattern):
+                self.patterns.append((rank, entry.delimiter))
+        self.literals = LiteralSet(self.ranks) if self.ranks else None
+        self.context: float = max((entry.delimiter.context for entry in self.entries), default=0)
+        self.first_chars: frozenset[str] | None = frozenset() if self.literals is None else self.literals.first_chars
+        self.trailing: frozenset[str] = frozenset()
+        for _, pattern in self.patterns:
+            if pattern.head is None or pattern.context or self.first_chars is None:
+                self.first_chars = None
+            else:
+                self.first_chars |= {pattern.head.literal[0]}
+                self.trailing |= set(pattern.head.skipped)
+
+
+class WatchRun:
+    """A watch at work in one text. What was found ahead is remembered, and no text is read twice for the same search.
+
+    After `advance`, no match starts before `safe`.
+    """
+
+    __slots__ = ("_hit", "_literal_at", "_literal_hold", "_searches", "safe", "watch")
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self._searches: list[Search] = [pattern.search() for _, pattern in watch.patterns]
+        self._literal_at = 0  # literals are found up to here
+        self._literal_hold = 0  # none starts before here that is not found
+        self._hit: Hit | None = None
+        self.safe = 0
+
+    def restart(self, at: int, before: str | None) -> None:
+        """Look from `at` on. `before`: as much of the text before it as `watch.context` asks, None at the begin."""
+        self.safe = self._literal_at = self._literal_hold = at
+        self._hit = None
+        for search in self._searches:
+            search.reset(at, before)
+
+    def move_to(self, at: int, before: str | None) -> None:
+        """Look from `at` on, since the text before it went to something else. What was found beyond it stays found."""
+        self.safe = at
+        if self._literal_hold < at:
+            self._literal_at = self._literal_hold = at
+            self._hit = None
+        for search in self._searches:
+            if search.hold < at:
+                search.reset(at, before)
+
+    def skip(self, hit: Hit, before: str | None) -> None:
+        """This empty match is not wanted: its pattern is looked for one character further on."""
+        for (rank, _), search in zip(self.watch.patterns, self._searches, strict=True):
+            if rank == hit.rank:
+                search.reset(hit.start + 1, before)
+
+    def advance(self, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> Hit | None:
+        """Read on up to `end`.
+
+        Args:
+            text_from: gives (text, base) where text holds everything from a position to `end`, text[0] being at base.
+            end: how far the text has come.
+            final: nothing comes after `end`.
+
+        Returns:
+            The match that wins, as soon as nothing that may still come can change that.
+
+        Raises:
+            PatternTimeout: a pattern takes too long.
+        """
+        best: Hit | None = None
+        limit = end  # what is not decided yet starts here or later
+        if self.watch.literals is not None:
+            best = self._hit or self._find_literal(text_from, end, final)
+            if best is None:
+                limit = self._literal_hold
+        if self._searches:
+            for (rank, pattern), search in zip(self.watch.patterns, self._searches, strict=True):
+                if search.found is None:
+                    try:
+                        self._read(search, text_from, end, final)
+                    except TimeoutError:
+                        raise PatternTimeout(pattern) from None
+                if search.found is None:
+                    limit = min(limit, search.hold)
+                    continue
+                start, stop = search.found
+                if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
+                    best = Hit(start, stop, rank)
+        if best is not None and (final or best.start < limit):
+            self.safe = best.start
+            return best
+        self.safe = end if final else limit if best is None else min(limit, best.start)
+        return None
+
+    def _read(self, search: Search, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> None:
+        if search.at < end:
+            text, base = text_from(search.at)
+            search.scan(text, search.at - base, base)
+        if final and search.at <= end:
+            search.finish()
+
+    def _find_literal(self, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> Hit | None:
+        literals = self.watch.literals
+        assert literals is not None
+        if self._literal_at >= end and not (final and self._literal_hold < end):
+            return None
+        text, base = text_from(self._literal_hold)
+        start, stop = literals.find(text, self._literal_hold - base, final)
+        self._literal_at = end
+        self._literal_hold = base + start
+        if stop >= 0:
+            self._hit = Hit(base + start, base + stop, self.watch.ranks[text[start:stop]])
+        return self._hit
+
+    def save(self) -> Any:
+        """Plain picklable data for `restore`."""
+        searches = [search.save() for search in self._searches]
+        return (self.safe, self._literal_at, self._literal_hold, self._hit, searches)
+
+    def restore(self, saved: Any) -> None:
+        """Become the run (of the same watch) that was saved."""
+        self.safe, self._literal_at, self._literal_hold, self._hit, searches = saved
+        for search, state in zip(self._searches, searches, strict=True):
+            search.restore(state)
