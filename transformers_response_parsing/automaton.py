@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a regular pattern matches in a text that arrives in pieces, exactly as if the whole text were there.
+r"""Where a regular pattern matches in a text that arrives in pieces, exactly as if the whole text were there.
 
 Pike's construction: threads of the pattern's program in order of priority, all advanced together by each character. A
 match ends the threads below it and is final when none above it is alive, so two questions have exact answers at any
 point of the stream: from where on may a match still come, and is the match that was seen the one the whole text gives.
 Sets of threads are states of an automaton that is built as texts visit them. Every character is read once.
 
-Zero-width conditions on what follows (look-aheads, `$`, `\\b`) travel with a thread as obligations: each is a set of
+Zero-width conditions on what follows (look-aheads, `$`, `\b`) travel with a thread as obligations: each is a set of
 threads of its own, which has to arrive (or, negated, has to die) before a match of its thread counts.
 """
 
@@ -14,37 +14,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from time import monotonic
 from typing import Any, NamedTuple
 
 import regex
 
-from . import limits
 from .pattern_syntax import (
     BEGIN,
     CHAR,
     END_OF_TEXT,
-    LOOK,
     LOOK_END,
     MATCH,
     PREVIOUS,
     SPLIT,
-    WORD_EDGE,
     Head,
     Program,
 )
 
-__all__ = ["Automaton", "Scan"]
+__all__ = ["Automaton", "State", "Transition"]
 
 _MAX_STATES = 2_000
 _MAX_CHARS_PER_STATE = 512
 
-# The text before a position, as far as the program asks: the character's signature, or None at the text's begin.
+# Which of the program's classes hold a character.
 _Signature = tuple[bool, ...]
+# The text before a position, as far as a program can ask: a signature, or None at the text's begin.
 _Before = _Signature | None
-# (operation, context if the operation looks back)
+# An operation inside of a look-ahead, with what is before it if it looks back.
 _LookThread = tuple[int, _Before]
-# (negated, threads)
+# Whether the look-ahead is a negated one, and its threads.
 _Obligation = tuple[bool, frozenset[_LookThread]]
 _Thread = tuple[int, frozenset[_Obligation]]
 _NOTHING: frozenset[_Obligation] = frozenset()
@@ -124,7 +121,7 @@ class Automaton:
             matched = self._close(self.program.start, _NOTHING, context, threads, set())
             state = self.state(tuple(threads), not matched)
             if not matched and not state.looped and not (before is None and self.program.uses_begin):
-                self._learn_jump(state)
+                self.learn_jump(state)
                 self._learn_head(state)
             if len(self._starts) > 4 * _MAX_CHARS_PER_STATE:
                 self._starts.clear()
@@ -132,6 +129,7 @@ class Automaton:
         return known
 
     def state(self, threads: tuple[_Thread, ...], searching: bool) -> State:
+        """The one state with these threads."""
         key = (threads, searching)
         known = self._states.get(key)
         if known is None:
@@ -175,9 +173,8 @@ class Automaton:
                     match = (index, True)
                     break
                 self._add((pc, left), threads, seen)
-            elif char is not None and char[op[1]]:
-                if self._close(op[2], left, char, threads, seen):
-                    match = (index, False)
+            elif char is not None and char[op[1]] and self._close(op[2], left, char, threads, seen):
+                match = (index, False)
             source += [index] * (len(threads) - len(source))
             marks += [op[0] != MATCH and ops[pc][0] == MATCH for pc, _ in threads[len(marks) :]]
             if match is not None:
@@ -332,7 +329,7 @@ class Automaton:
 
     # -- skipping -------------------------------------------------------------------------------------------------
 
-    def _learn_jump(self, state: State) -> None:
+    def learn_jump(self, state: State) -> None:
         """If the state stays as it is for every character that none of its classes names, find those that it does."""
         state.looped = True
         if self.program.context_classes:
@@ -355,12 +352,17 @@ class Automaton:
             return
         state.moving = tuple(range(len(state.threads)))
         state.jump = _head_finder(head.literal, head.skipped)
-        if not head.skipped:
-            scan = Scan(self)
-            scan.begin(state, 0)
-            scan.scan(head.literal, 0, 0)
-            if scan.found is None and scan.state is not None and scan.match is None:
-                state.head = (head.literal, scan.state, tuple(scan.starts))
+        if head.skipped:
+            return
+        reached = state
+        starts = [0] * len(state.threads)
+        for place, char in enumerate(head.literal, 1):
+            made = self.step(reached, char)
+            if made.match is not None:
+                return
+            starts = [starts[source] if source >= 0 else place for source in made.source]
+            reached = made.state
+        state.head = (head.literal, reached, tuple(starts))
 
 
 def _stays(source: tuple[int, ...]) -> bool:
@@ -387,7 +389,7 @@ def _finder(classes: list[Any]) -> Callable[[str, int], int]:
     return find
 
 
-def _never(text: str, start: int) -> int:
+def _never(_text: str, _start: int) -> int:
     return -1
 
 
@@ -420,144 +422,3 @@ def _head_finder(literal: str, skipped: str) -> Callable[[str, int], int]:
         return at if at < len(text) else -1
 
     return find_with_lead if skipped else find
-
-
-class Scan:
-    """One search with an automaton through a text that comes in pieces.
-
-    `at` is the position up to which the text was read; all positions are those of the whole text. After `found` is set
-    the search is over: (start, end) of the match. Until then a match can only start at `hold` or later.
-    """
-
-    __slots__ = ("_deadline", "at", "automaton", "found", "marks", "match", "starts", "state")
-
-    def __init__(self, automaton: Automaton) -> None:
-        self.automaton = automaton
-        self.at = 0
-        self._deadline = 0.0
-        self.state: State | None = None
-        self.starts: list[int] = []
-        self.marks: list[int] = []
-        self.match: tuple[int, int] | None = None
-        self.found: tuple[int, int] | None = None
-
-    def reset(self, at: int, before: str | None) -> None:
-        """Search from `at` on; `before` is text before it (one character is enough), None at the begin of the text."""
-        state, matched = self.automaton.start(before[-1] if before else None)
-        self.begin(state, at)
-        if matched:
-            self.match = (at, at)
-            if state.final:
-                self.found = self.match
-
-    def begin(self, state: State, at: int) -> None:
-        self.state = state
-        self.at = at
-        self.starts = [at] * len(state.threads)
-        self.marks = [at] * len(state.threads)
-        self.match = self.found = None
-
-    @property
-    def hold(self) -> int:
-        """No match starts before this position."""
-        if self.found is not None:
-            return self.found[0]
-        if self.starts:
-            return self.starts[0]
-        return self.at if self.match is None else self.match[0]
-
-    def scan(self, text: str, index: int, base: int) -> None:
-        """Read `text[index:]`, whose character i is at position base + i; `base + index` must be `at`.
-
-        Raises TimeoutError if that takes longer than `limits.SEARCH_TIMEOUT` seconds.
-        """
-        self._deadline = 0.0
-        state = self.state
-        assert state is not None
-        end = len(text)
-        while index < end:
-            jump = state.jump
-            if jump is not None:
-                place = jump(text, index)
-                if place != index:
-                    index = end if place < 0 else place
-                    self._move_new_starts(state, base + index)
-                    if index >= end:
-                        break
-                head = state.head
-                if head is not None and text.startswith(head[0], index):
-                    state = head[1]
-                    self.starts = [base + index + start for start in head[2]]
-                    index += len(head[0])
-                    self.marks = [base + index] * len(self.starts)
-                    continue
-            char = text[index]
-            made = state.by_char.get(char)
-            if made is None:
-                made = self._step(state, char)
-            index += 1
-            following, source, marks, match = made
-            if match is not None:
-                which, marked = match
-                start = base + index if which < 0 else self.starts[which]
-                self.match = (start, self.marks[which] if marked else base + index)
-                if following.final:
-                    self.found = self.match
-                    state = following
-                    self.starts = self.marks = []
-                    break
-            elif following.final:
-                self.found = self.match
-                state = following
-                self.starts = self.marks = []
-                break
-            if following is state and not state.looped:
-                self.automaton._learn_jump(state)
-            here = base + index
-            starts = self.starts
-            self.starts = [starts[which] if which >= 0 else here for which in source]
-            if self.automaton.program.has_looks:
-                old = self.marks
-                self.marks = [
-                    here if mark else (old[which] if which >= 0 else here)
-                    for which, mark in zip(source, marks, strict=True)
-                ]
-            state = following
-        self.state = state
-        self.at = base + index
-
-    def _step(self, state: State, char: str) -> Transition:
-        # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
-        now = monotonic()
-        if not self._deadline:
-            self._deadline = now + limits.SEARCH_TIMEOUT
-        elif now > self._deadline:
-            raise TimeoutError
-        return self.automaton.step(state, char)
-
-    def _move_new_starts(self, state: State, position: int) -> None:
-        for place in state.moving:
-            self.starts[place] = self.marks[place] = position
-
-    def finish(self) -> None:
-        """The text ends here: `found` is the match, or stays None if there is none."""
-        if self.found is not None or self.state is None:
-            return
-        last = self.automaton.finish(self.state)
-        if last is not None:
-            which, _ = last
-            self.match = (self.starts[which], self.marks[which])
-        self.found = self.match
-        self.state = self.automaton.state((), False)
-        self.starts = self.marks = []
-
-    def save(self) -> Any:
-        """Plain data for `restore`: a state is its threads."""
-        state = self.state
-        key = None if state is None else (state.threads, state.searching)
-        return (self.at, key, list(self.starts), list(self.marks), self.match, self.found)
-
-    def restore(self, saved: Any) -> None:
-        """Become the search that was saved."""
-        self.at, key, self.starts, self.marks, self.match, self.found = saved
-        self.state = None if key is None else self.automaton.state(*key)

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import regex
 
 from . import limits
-from .automaton import Automaton, Scan
+from .automaton import Automaton
 from .pattern_syntax import Head, compile_program, parse_pattern, pattern_head, reach
+from .scan import Scan
 
 __all__ = [
     "Anchor",

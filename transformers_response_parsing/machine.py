@@ -17,7 +17,7 @@ from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
 from .tools import ToolSchemas
-from .watch import Hit, PatternTimeout, WatchRun
+from .watch import Hit, PatternTimeoutError, WatchRun
 
 __all__ = ["RegionMachine"]
 
@@ -122,7 +122,7 @@ class RegionMachine:
                 return
             try:
                 hit = run.advance(self._text_from, self._end(), final)
-            except PatternTimeout as timeout:
+            except PatternTimeoutError as timeout:
                 raise self._timed_out(timeout.pattern) from None
             self._advance_to(run.safe if hit is None else hit.start)
             if hit is None:
@@ -189,7 +189,8 @@ class RegionMachine:
     def _close(self, hit: Hit, certain: bool = False) -> None:
         """The close of the open region matched. Unless that is `certain`, it may still turn out to be data."""
         plan = self._region
-        assert plan is not None and plan.watch is not None
+        assert plan is not None
+        assert plan.watch is not None
         groups = self._captures(plan.watch.entries[0].delimiter, hit)
         if groups:
             groups = {**self._groups, **groups}
@@ -226,7 +227,7 @@ class RegionMachine:
             self._append(literal)
             try:
                 hit = run.advance(self._text_from, self._end(), False)
-            except PatternTimeout as timeout:
+            except PatternTimeoutError as timeout:
                 raise self._timed_out(timeout.pattern) from None
             if hit is not None and hit.start < end < hit.end:
                 self._advance_to(hit.start)
@@ -314,9 +315,7 @@ class RegionMachine:
             "write it without nested or adjacent repetitions"
         )
         field = pattern.path.split(".")[1] if "." in pattern.path else None
-        return OutputError(
-            reason, field=field, offset=self._position, partial_message=self._message.snapshot()
-        )
+        return OutputError(reason, field=field, offset=self._position, partial_message=self._message.snapshot())
 
     # -- closes inside of JSON strings ------------------------------------------------------------------------------
 

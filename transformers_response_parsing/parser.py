@@ -8,8 +8,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from . import limits
-from .errors import OutputError, ResponseParsingError
+from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
+from .errors import OutputError
 from .events import Event
 from .literals import LiteralSet
 from .machine import RegionMachine
@@ -17,22 +17,14 @@ from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
 from .text_buffer import TextBuffer
-from .tools import ToolSchemas
 from .watch import WatchRun, guard_for
+from .whole_text import WholeText
 
 __all__ = ["OnError", "ResponseParser", "parse_response"]
 
 logger = logging.getLogger("transformers_response_parsing")
 
 OnError = Literal["raise", "keep"]
-
-_PREFIX_NEEDED = (
-    "prefix is required: the prompt that the model was given, up to where it began to generate. Chat templates often write "
-    "the beginning of the answer themselves (an opened <think>, say), and without it the text can't be read right. If you "
-    'are sure that the text is the whole message, pass prefix=""'
-)
-# Templates whose anchor was not found once: once is enough to say so.
-_warned_templates: set[ResponseTemplate] = set()
 
 
 def parse_response(
@@ -64,74 +56,7 @@ def parse_response(
         OutputError: the text does not fit it (with on_error="raise"), or a pattern of it takes too long.
         ResponseParsingError: an argument is wrong.
     """
-    return _WholeText(response_template, text, prefix, tools, end, on_error).message()
-
-
-class _WholeText(RegionMachine):
-    """The machine over a text that is all there: bodies are slices of it, and nobody listens."""
-
-    def __init__(
-        self, response_template: Any, text: str, prefix: Any, tools: Any, end: Any, on_error: OnError
-    ) -> None:
-        template = _load_template(response_template)
-        if type(text) is not str:
-            text = _checked_text(text)
-        self._literal = ""
-        ender = None if end is None else _end_literals(end)
-        if ender is not None:
-            start, stop = ender.find(text, 0, True)
-            if stop >= 0:
-                self._literal = text[start:stop]
-                text = text[:start]
-        tail = "" if prefix == "" else _tail(template, prefix)
-        self._text = tail + text if tail else text
-        self._length = len(self._text)
-        super().__init__(template, _load_tools(tools), _keeps(on_error), 0, None)
-
-    def message(self) -> dict[str, Any]:
-        """Parse, and give the message."""
-        if self._literal:
-            self._end_at(self._literal)
-        else:
-            self._end_all()
-        return self._finish_message()
-
-    def _end(self) -> int:
-        return self._length
-
-    def _text_from(self, position: int) -> tuple[str, int]:
-        return self._text, 0
-
-    def _before(self, position: int) -> str | None:
-        context = self._plan.context
-        if not context or not position:
-            return None
-        return self._text[int(max(0, position - context)) : position]
-
-    def _advance_to(self, position: int) -> None:
-        self._position = position
-
-    def _body(self, stop: int) -> str:
-        return self._text[self._start : stop]
-
-    def _body_part(self, start: int, stop: int) -> str:
-        return self._text[start:stop]
-
-    def _stretch(self, stop: int) -> str:
-        text = self._text[self._start : stop]
-        plan = self._plan.implicit
-        if plan is None or not text or text.isspace():
-            return ""
-        self._message.opened.add(plan.name)
-        return text
-
-    def _append(self, text: str) -> None:
-        self._text += text
-        self._length = len(self._text)
-
-    def _truncate(self, position: int) -> None:
-        self._text = self._text[:position]
-        self._length = position
+    return WholeText(response_template, text, prefix, tools, end, on_error).message()
 
 
 class ResponseParser(RegionMachine):
@@ -169,10 +94,10 @@ class ResponseParser(RegionMachine):
         end: str | Sequence[str] | None = None,
         on_error: OnError = "raise",
     ) -> None:
-        template = _load_template(response_template)
-        self._ender = None if end is None else _end_literals(end)
-        tail = _tail(template, prefix)
-        super().__init__(template, _load_tools(tools), _keeps(on_error), 0, None)
+        template = load_template(response_template)
+        self._ender = None if end is None else end_literals(end)
+        tail = message_tail(template, prefix)
+        super().__init__(template, load_tools(tools), keeps_malformed(on_error), 0, None)
         self._buffer = TextBuffer()
         self._undecided = ""  # may be the beginning of an end literal
         self._events: list[Event] = []
@@ -212,7 +137,7 @@ class ResponseParser(RegionMachine):
         if self._finalized:
             raise RuntimeError("the parser is finalized: make a new one for the next generation")
         if text.__class__ is not str:
-            text = _checked_text(text)
+            text = checked_text(text)
         if not text or self._over:
             return []
         if self._ender is None:
@@ -233,7 +158,8 @@ class ResponseParser(RegionMachine):
             raise RuntimeError("the parser is finalized already")
         self._sync()
         self._finalized = True
-        self._events = events = []
+        events: list[Event] = []
+        self._events = events
         try:
             if not self._over:
                 self._buffer.append(self._undecided)
@@ -264,7 +190,8 @@ class ResponseParser(RegionMachine):
 
     def _take(self, text: str, end_literal: str = "") -> list[Event]:
         self._sync()
-        self._events = events = []
+        events: list[Event] = []
+        self._events = events
         try:
             if text:
                 self._buffer.append(text)
@@ -344,7 +271,7 @@ class ResponseParser(RegionMachine):
             return None
         return self._buffer.slice(int(max(0, position - context)), position)
 
-    def _body(self, stop: int) -> str:
+    def _body(self, stop: int) -> str:  # noqa: ARG002 - it ends where it was written to
         return self._written.getvalue()
 
     def _body_part(self, start: int, stop: int) -> str:
@@ -354,7 +281,7 @@ class ResponseParser(RegionMachine):
         written.seek(0, io.SEEK_END)
         return part
 
-    def _stretch(self, stop: int) -> str:
+    def _stretch(self, stop: int) -> str:  # noqa: ARG002 - it ends where it was written to
         text = self._written.getvalue()
         if self._blank and text:
             self._leave_unclaimed(text)
@@ -458,66 +385,3 @@ class ResponseParser(RegionMachine):
         self._written = io.StringIO()
         self._written.write(written)
         self._write = self._written.write
-
-
-def _load_template(template: Any) -> ResponseTemplate:
-    return template if type(template) is ResponseTemplate else ResponseTemplate.load(template)
-
-
-def _load_tools(tools: Any) -> ToolSchemas | None:
-    return None if tools is None else ToolSchemas.load(tools)
-
-
-def _tail(template: ResponseTemplate, prefix: Any) -> str:
-    """What of the prompt belongs to the message."""
-    if prefix is None:
-        raise ResponseParsingError(_PREFIX_NEEDED)
-    if not isinstance(prefix, str):
-        if hasattr(prefix, "__len__") and len(prefix) == 0:
-            return ""
-        raise ResponseParsingError(
-            f"prefix must be text here, not {type(prefix).__name__}: decode token ids with their special tokens, or use the "
-            "tokenizer's own parse_response / get_response_parser, which take them"
-        )
-    if not prefix:
-        return ""
-    try:
-        cut = template.anchor.cut(prefix)
-    except TimeoutError:
-        anchor = template.anchor
-        raise OutputError(
-            f"the pattern {anchor.pattern!r} ({anchor.path}) took longer than {limits.SEARCH_TIMEOUT:g} s on the prompt: "
-            "write it without nested or adjacent repetitions"
-        ) from None
-    if cut is not None:
-        return prefix[cut:]
-    if template not in _warned_templates:
-        _warned_templates.add(template)
-        logger.warning(
-            "the template's anchor (%r) is not in the prompt, so the whole prompt is parsed as part of the message: check "
-            "that template and prompt belong to the same model",
-            template.anchor,
-        )
-    return prefix
-
-
-def _end_literals(end: Any) -> LiteralSet | None:
-    literals = [end] if isinstance(end, str) else list(end) if isinstance(end, (list, tuple, set, frozenset)) else None
-    if literals is None or not all(isinstance(literal, str) for literal in literals):
-        raise ResponseParsingError(f"end must be a string or a list of strings, not {end!r}")
-    literals = [literal for literal in literals if literal]
-    return LiteralSet(literals) if literals else None
-
-
-def _keeps(on_error: Any) -> bool:
-    if on_error == "raise":
-        return False
-    if on_error == "keep":
-        return True
-    raise ResponseParsingError(f'on_error must be "raise" or "keep", not {on_error!r}')
-
-
-def _checked_text(text: Any) -> str:
-    if isinstance(text, str):
-        return str(text)
-    raise ResponseParsingError(f"text must be a str, not {type(text).__name__}: decode token ids and bytes first")

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf
 from typing import Any
 
 import regex
 
 try:  # the module moved in Python 3.11
-    import re._constants as sre
+    import re._constants as sre  # type: ignore[import-not-found,unused-ignore]
     import re._parser as sre_parse  # type: ignore[import-not-found,unused-ignore]
 except ImportError:  # pragma: no cover
     import sre_constants as sre  # type: ignore[no-redef,unused-ignore]
@@ -71,14 +71,15 @@ _CATEGORY_SOURCE = {
 }
 
 
-class _Unsupported(Exception):
+class _UnsupportedError(Exception):
     """The pattern is not in the regular subset."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _category_test(source: str) -> Callable[[str], Any]:
     # The `regex` module's own Unicode tables decide, not the standard library's.
-    return regex.compile(source).match
+    test: Callable[[str], Any] = regex.compile(source).match
+    return test
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Program:
     uses_begin: bool = False
 
     def class_index(self, char_class: CharClass) -> int:
+        """The place of the class in `classes`, where it is put if it is new."""
         if char_class in self.classes:
             return self.classes.index(char_class)
         self.classes.append(char_class)
@@ -149,7 +151,7 @@ def compile_program(pattern: str) -> Program | None:
     try:
         end = compiler.emit((MATCH,))
         compiler.program.start = compiler.sequence(list(tree), end)
-    except (_Unsupported, RecursionError):
+    except (_UnsupportedError, RecursionError):
         return None
     return compiler.program
 
@@ -192,7 +194,7 @@ class _Compiler:
     def emit(self, op: Op) -> int:
         ops = self.program.ops
         if len(ops) >= _MAX_OPS:
-            raise _Unsupported
+            raise _UnsupportedError
         ops.append(op)
         return len(ops) - 1
 
@@ -210,7 +212,7 @@ class _Compiler:
         if op is sre.SUBPATTERN:
             _, add_flags, del_flags, body = argument
             if add_flags or del_flags:
-                raise _Unsupported
+                raise _UnsupportedError
             return self.sequence(list(body), following)
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
             return self.repeat(argument, op is sre.MAX_REPEAT, following)
@@ -218,7 +220,7 @@ class _Compiler:
             return self.look(argument, op is sre.ASSERT_NOT, following)
         if op is sre.AT:
             return self.at(argument, following)
-        raise _Unsupported
+        raise _UnsupportedError
 
     def split(self, targets: Iterable[int]) -> int:
         return self.emit((SPLIT, tuple(targets)))
@@ -229,14 +231,14 @@ class _Compiler:
         if high is sre.MAXREPEAT:
             # What an empty turn of a loop means differs between engines: left to the one that is the reference.
             if body.getwidth()[0] == 0:
-                raise _Unsupported
+                raise _UnsupportedError
             loop = self.emit((SPLIT, ()))
             turn = self.sequence(nodes, loop)
             self.program.ops[loop] = (SPLIT, (turn, following) if greedy else (following, turn))
             first = loop
         else:
             if high - low > 1 and body.getwidth()[0] == 0:
-                raise _Unsupported
+                raise _UnsupportedError
             first = following
             for _ in range(high - low):
                 turn = self.sequence(nodes, first)
@@ -251,7 +253,7 @@ class _Compiler:
         if direction < 0:
             one = char_class(*nodes[0]) if len(nodes) == 1 else None
             if one is None:
-                raise _Unsupported
+                raise _UnsupportedError
             index = self.program.class_index(one)
             self.program.context_classes.append(index)
             return self.emit((PREVIOUS, index, negated, following))
@@ -259,7 +261,7 @@ class _Compiler:
 
     def look_ahead(self, body: Callable[[int], int], negated: bool, following: int) -> int:
         if self._inside_look:
-            raise _Unsupported
+            raise _UnsupportedError
         self._inside_look = True
         self.program.has_looks = True
         try:
@@ -282,7 +284,7 @@ class _Compiler:
             self.program.word_class = index
             self.program.context_classes.append(index)
             return self.inside_look(lambda end: self.emit((WORD_EDGE, negated, end)), following)
-        raise _Unsupported
+        raise _UnsupportedError
 
     def inside_look(self, body: Callable[[int], int], following: int) -> int:
         """Zero-width conditions on what follows live in look-ahead bodies, which know how to wait for it."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .content import JsonContent, TextContent
+from .content.json_content import JsonContent
+from .content.scalars import TextContent
 from .errors import BodyError
 from .watch import Entry, Watch
 

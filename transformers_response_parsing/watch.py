@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .delimiter import Delimiter, Literals, Pattern, Search
 from .literals import LiteralSet
 
-__all__ = ["Entry", "Guard", "Hit", "PatternTimeout", "Watch", "WatchRun", "guard_for"]
+__all__ = ["Entry", "Guard", "Hit", "PatternTimeoutError", "Watch", "WatchRun", "guard_for"]
 
 TextFrom = Callable[[int], tuple[str, int]]
 
@@ -49,7 +49,7 @@ class Guard(NamedTuple):
         return self.first not in text and self.second not in text and text[-1] not in self.trailing
 
 
-class PatternTimeout(Exception):
+class PatternTimeoutError(Exception):
     """Internal: the search for a pattern took too long."""
 
     def __init__(self, pattern: Pattern) -> None:
@@ -148,7 +148,7 @@ class WatchRun:
             The match that wins, as soon as nothing that may still come can change that.
 
         Raises:
-            PatternTimeout: a pattern takes too long.
+            PatternTimeoutError: a pattern takes too long.
         """
         best: Hit | None = None
         limit = end  # what is not decided yet starts here or later
@@ -162,7 +162,7 @@ class WatchRun:
                     try:
                         self._read(search, text_from, end, final)
                     except TimeoutError:
-                        raise PatternTimeout(pattern) from None
+                        raise PatternTimeoutError(pattern) from None
                 if search.found is None:
                     limit = min(limit, search.hold)
                     continue

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search with an automaton at work in one text that comes in pieces."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+from . import limits
+from .automaton import Automaton, State, Transition
+
+__all__ = ["Scan"]
+
+
+class Scan:
+    """One search with an automaton through a text that comes in pieces.
+
+    `at` is the position up to which the text was read; all positions are those of the whole text. After `found` is set
+    the search is over: (start, end) of the match. Until then a match can only start at `hold` or later.
+    """
+
+    __slots__ = ("_deadline", "at", "automaton", "found", "marks", "match", "starts", "state")
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.at = 0
+        self._deadline = 0.0
+        self.state: State | None = None
+        self.starts: list[int] = []
+        self.marks: list[int] = []
+        self.match: tuple[int, int] | None = None
+        self.found: tuple[int, int] | None = None
+
+    def reset(self, at: int, before: str | None) -> None:
+        """Search from `at` on; `before` is text before it (one character is enough), None at the begin of the text."""
+        state, matched = self.automaton.start(before[-1] if before else None)
+        self.state = state
+        self.at = at
+        self.starts = [at] * len(state.threads)
+        self.marks = [at] * len(state.threads)
+        self.match = self.found = None
+        if matched:
+            self.match = (at, at)
+            if state.final:
+                self.found = self.match
+
+    @property
+    def hold(self) -> int:
+        """No match starts before this position."""
+        if self.found is not None:
+            return self.found[0]
+        if self.starts:
+            return self.starts[0]
+        return self.at if self.match is None else self.match[0]
+
+    def scan(self, text: str, index: int, base: int) -> None:
+        """Read `text[index:]`, whose character i is at position base + i; `base + index` must be `at`.
+
+        Raises TimeoutError if that takes longer than `limits.SEARCH_TIMEOUT` seconds.
+        """
+        self._deadline = 0.0
+        state = self.state
+        assert state is not None
+        end = len(text)
+        while index < end:
+            jump = state.jump
+            if jump is not None:
+                place = jump(text, index)
+                if place != index:
+                    index = end if place < 0 else place
+                    self._move_new_starts(state, base + index)
+                    if index >= end:
+                        break
+                head = state.head
+                if head is not None and text.startswith(head[0], index):
+                    state = head[1]
+                    self.starts = [base + index + start for start in head[2]]
+                    index += len(head[0])
+                    self.marks = [base + index] * len(self.starts)
+                    continue
+            char = text[index]
+            made = state.by_char.get(char)
+            if made is None:
+                made = self._step(state, char)
+            index += 1
+            following, source, marks, match = made
+            if match is not None:
+                which, marked = match
+                start = base + index if which < 0 else self.starts[which]
+                self.match = (start, self.marks[which] if marked else base + index)
+                if following.final:
+                    self.found = self.match
+                    state = following
+                    self.starts = self.marks = []
+                    break
+            elif following.final:
+                self.found = self.match
+                state = following
+                self.starts = self.marks = []
+                break
+            if following is state and not state.looped:
+                self.automaton.learn_jump(state)
+            here = base + index
+            starts = self.starts
+            self.starts = [starts[which] if which >= 0 else here for which in source]
+            if self.automaton.program.has_looks:
+                old = self.marks
+                self.marks = [
+                    here if mark else (old[which] if which >= 0 else here)
+                    for which, mark in zip(source, marks, strict=True)
+                ]
+            state = following
+        self.state = state
+        self.at = base + index
+
+    def _step(self, state: State, char: str) -> Transition:
+        # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
+        now = monotonic()
+        if not self._deadline:
+            self._deadline = now + limits.SEARCH_TIMEOUT
+        elif now > self._deadline:
+            raise TimeoutError
+        return self.automaton.step(state, char)
+
+    def _move_new_starts(self, state: State, position: int) -> None:
+        for place in state.moving:
+            self.starts[place] = self.marks[place] = position
+
+    def finish(self) -> None:
+        """The text ends here: `found` is the match, or stays None if there is none."""
+        if self.found is not None or self.state is None:
+            return
+        last = self.automaton.finish(self.state)
+        if last is not None:
+            which, _ = last
+            self.match = (self.starts[which], self.marks[which])
+        self.found = self.match
+        self.state = self.automaton.state((), False)
+        self.starts = self.marks = []
+
+    def save(self) -> Any:
+        """Plain data for `restore`: a state is its threads."""
+        state = self.state
+        key = None if state is None else (state.threads, state.searching)
+        return (self.at, key, list(self.starts), list(self.marks), self.match, self.found)
+
+    def restore(self, saved: Any) -> None:
+        """Become the search that was saved."""
+        self.at, key, self.starts, self.marks, self.match, self.found = saved
+        self.state = None if key is None else self.automaton.state(*key)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The region machine over a text that is all there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
+from .machine import RegionMachine
+
+__all__ = ["WholeText"]
+
+
+class WholeText(RegionMachine):
+    """The machine over a text that is all there: bodies are slices of it, and nobody listens."""
+
+    def __init__(self, response_template: Any, text: str, prefix: Any, tools: Any, end: Any, on_error: Any) -> None:
+        template = load_template(response_template)
+        if type(text) is not str:
+            text = checked_text(text)
+        self._literal = ""
+        ender = None if end is None else end_literals(end)
+        if ender is not None:
+            start, stop = ender.find(text, 0, True)
+            if stop >= 0:
+                self._literal = text[start:stop]
+                text = text[:start]
+        tail = "" if prefix == "" else message_tail(template, prefix)
+        self._text = tail + text if tail else text
+        self._length = len(self._text)
+        super().__init__(template, load_tools(tools), keeps_malformed(on_error), 0, None)
+
+    def message(self) -> dict[str, Any]:
+        """Parse, and give the message."""
+        if self._literal:
+            self._end_at(self._literal)
+        else:
+            self._end_all()
+        return self._finish_message()
+
+    def _end(self) -> int:
+        return self._length
+
+    def _text_from(self, position: int) -> tuple[str, int]:  # noqa: ARG002 - it is all there
+        return self._text, 0
+
+    def _before(self, position: int) -> str | None:
+        context = self._plan.context
+        if not context or not position:
+            return None
+        return self._text[int(max(0, position - context)) : position]
+
+    def _advance_to(self, position: int) -> None:
+        self._position = position
+
+    def _body(self, stop: int) -> str:
+        return self._text[self._start : stop]
+
+    def _body_part(self, start: int, stop: int) -> str:
+        return self._text[start:stop]
+
+    def _stretch(self, stop: int) -> str:
+        text = self._text[self._start : stop]
+        plan = self._plan.implicit
+        if plan is None or not text or text.isspace():
+            return ""
+        self._message.opened.add(plan.name)
+        return text
+
+    def _append(self, text: str) -> None:
+        self._text += text
+        self._length = len(self._text)
+
+    def _truncate(self, position: int) -> None:
+        self._text = self._text[:position]
+        self._length = position
