@@ -40,6 +40,7 @@ BEYOND_A_SCHEMA = {
     "nothing supplies": "variables are the groups of two other keys",
     "it has no keys": "depends on the content type and on the groups",
     "which each element has": "depends on the content type and on the groups",
+    "to it: it must be": "keys of `defaults` that are fields",
     "only version 1 of the format exists, not the number 1.0": "1.0 is an integer in JSON Schema",
 }
 
@@ -52,6 +53,7 @@ LATER_THERE = {
     "it has no keys": "ValueError for each text that has the region",
     "which each element has": "KeyError for each text that has the region",
     "this one gives": "ValueError: transform_each needs a list",
+    "to it: it must be": "AttributeError or TypeError with the first region",
     "every match must give a string": "ValueError: join needs strings",
     "must be the separator": "null is taken for no join",
     "must be an object of arguments": "null is taken for no arguments, others fail with the first region",

@@ -101,7 +101,8 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
     each = problems.boolean(spec, path, "transform_each", False)
     content = None if "content" in meant else _content(spec, path, problems)
     kind = None if content is None else _VALUE_KINDS.get(content.name)
-    transform = _transform(spec, path, problems, each, groups if groups_known else None)
+    each_known = not problems.has(f"{path}.transform_each")
+    transform = _transform(spec, path, problems, each, groups if groups_known and each_known else None)
     if "transform" not in spec and "transform" not in meant:
         for key, delimiter in (("open_pattern", open_delimiter), ("close_pattern", close_delimiter)):
             if key in spec and delimiter is not None and delimiter.groups:
@@ -111,7 +112,7 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
             problems.add(f"{path}.transform_each", message)
     if each and kind not in (None, _CALLS):
         _no_list(path, kind, problems)
-    if groups_known and (groups or kind is not None):
+    if groups_known and each_known and (groups or kind is not None):
         _check_placeholders(spec.get("transform"), f"{path}.transform", each, groups, kind, problems)
     join = _join(spec, path, repeats or "repeats" in meant or problems.has(f"{path}.repeats"), problems)
     if join is not None and (never := _never_a_string(spec, each, kind)):
@@ -172,7 +173,7 @@ def _transform(
         problems.add(where, f"must be an object, a list or a string, not {describe(value)}{advice}")
         return None
     with problems.collect():
-        # Where the groups are not known (a broken regex), "no such variable" would only be a consequence: with
+        # Where the variables are not known (a broken regex), "no such variable" would only be a consequence: with
         # each=True every name is allowed.
         return compile_transform(value, where, each=each or groups is None, groups=groups or frozenset())
     return None

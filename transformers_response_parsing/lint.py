@@ -101,10 +101,12 @@ def pattern_warnings(pattern: str) -> tuple[str, ...]:
 
 def can_match_nothing(pattern: str) -> bool:
     """Whether a regex matches the empty string in the middle of any text (`$`, `^` and look-aheads do not)."""
+    if _CONSTRUCTS["recursion"] in pattern_warnings(pattern):
+        return False  # trying it may take a gigabyte: (?R)a never ends
     try:
         # Between characters that no pattern names.
         match = regex.compile(pattern, regex.DOTALL).match("\ue000\ue001\ue002", 1, timeout=SEARCH_TIMEOUT)
-    except TimeoutError:
+    except (TimeoutError, MemoryError):
         return False
     return match is not None and match.end() == 1
 

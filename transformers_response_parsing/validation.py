@@ -50,6 +50,7 @@ def compile_template(source: Source) -> CompiledTemplate:
     _check_defaults(data, problems)
     anchor = _anchor(data, meant, problems)
     fields = _fields(data, meant, problems)
+    _check_field_defaults(data, problems)
     if problems.found or anchor is None:  # (there is a problem where there is no anchor)
         raise TemplateError(_in_order(_without_consequences(problems.found, source.broken), source.order))
     compiled = tuple(field.field for field in fields if field.field is not None)
@@ -76,6 +77,24 @@ def _check_defaults(data: Mapping[str, Any], problems: Problems) -> None:
     value = data.get("defaults", {})
     if not isinstance(value, dict):
         problems.add("defaults", f'must be an object like {{"role": "assistant"}}, not {describe(value)}')
+
+
+def _check_field_defaults(data: Mapping[str, Any], problems: Problems) -> None:
+    """The default of a field that collects its matches is what they are added to."""
+    defaults, specs = data.get("defaults"), data.get("fields")
+    if not isinstance(defaults, dict) or not isinstance(specs, dict):
+        return
+    for name, value in defaults.items():
+        spec, where = specs.get(name), join_path("defaults", name)
+        if not isinstance(spec, dict) or spec.get("repeats") is not True:
+            continue
+        if isinstance(spec.get("join"), str):
+            if not isinstance(value, str):
+                problems.add(
+                    where, f"the matches of '{name}' are joined to it: it must be a string, not {describe(value)}"
+                )
+        elif not isinstance(value, list):
+            problems.add(where, f"the matches of '{name}' are added to it: it must be a list, not {describe(value)}")
 
 
 def _anchor(data: Mapping[str, Any], meant: set[str], problems: Problems) -> Anchor | None:
