@@ -278,6 +278,7 @@ def parse(
     malformed: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     stretches: dict[str, str] = {}
+    matched: set[str] = set()
     for region in found:
         spec, name = fields[region.field], region.field
         content = compile_content(spec.get("content", "text"), spec.get("content_args", {}), name)
@@ -304,16 +305,17 @@ def parse(
         elif "join" in spec:
             message[name] = spec["join"].join([message[name], value]) if name in message else value
         elif spec.get("transform_each"):
-            before = message.get(name)
-            message[name] = [*(before if isinstance(before, list) else []), *value]
+            before = message.get(name) if spec.get("repeats") or name in matched else None
+            message[name] = [*(before or []), *value]
         elif spec.get("repeats"):
             message[name] = [*(message.get(name) or []), value]
         else:
             message[name] = value
+        matched.add(name)
     message = {key: value for key, value in message.items() if key in defaults or not _nothing(value)}
     if malformed:
         message["malformed"] = malformed
-    unclaimed = "".join(text[span.start : span.end] for span in spans if span.kind == "unclaimed")
+    unclaimed = "".join(text[span.start : span.end] for span in spans if span.kind in ("unclaimed", "blank"))
     return Result(message, events, spans, unclaimed)
 
 
