@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tokenizer.response_template` goes wherever the tokenizer goes, on every version."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hf.helpers import PROMPT, TEMPLATE, make_tokenizer
+
+import transformers_response_parsing as trp
+
+
+def config_of(folder: Path) -> Any:
+    return json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+
+
+def load(folder: Path, **options: Any) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, **options)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plain_tokenizer_has_none() -> None:
+    assert make_tokenizer().response_template is None
+
+
+def test_it_is_saved_loaded_and_saved_again(tokenizer: Any, tmp_path: Path) -> None:
+    tokenizer.save_pretrained(tmp_path / "a")
+    assert config_of(tmp_path / "a")["response_template"] == TEMPLATE
+    loaded = load(tmp_path / "a")
+    assert loaded.response_template == TEMPLATE
+    loaded.save_pretrained(tmp_path / "b")
+    again = load(tmp_path / "b")
+    assert again.response_template == TEMPLATE
+    assert again.parse_response("<think>a</think>b<|im_end|>", prefix=PROMPT) == {
+        "role": "assistant",
+        "reasoning_content": "a",
+        "content": "b",
+    }
+
+
+def test_a_new_value_replaces_the_loaded_one(tokenizer: Any, tmp_path: Path) -> None:
+    tokenizer.save_pretrained(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    other = {**TEMPLATE, "defaults": {"role": "model"}}
+    loaded.response_template = other
+    loaded.save_pretrained(tmp_path / "b")
+    assert load(tmp_path / "b").response_template == other
+
+
+@pytest.mark.parametrize("how", ["none", "del"])
+def test_none_takes_it_away_from_what_is_saved(tokenizer: Any, tmp_path: Path, how: str) -> None:
+    tokenizer.save_pretrained(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    if how == "none":
+        loaded.response_template = None
+    else:
+        del loaded.response_template
+    assert loaded.response_template is None
+    loaded.save_pretrained(tmp_path / "b")
+    assert "response_template" not in config_of(tmp_path / "b")
+
+
+def test_from_pretrained_takes_it_as_an_override(tokenizer: Any, tmp_path: Path) -> None:
+    other = {**TEMPLATE, "defaults": {"role": "model"}}
+    tokenizer.save_pretrained(tmp_path)
+    assert load(tmp_path, response_template=other).response_template == other
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))], ids=["copy", "deepcopy", "pickle"]
+)
+def test_copies_carry_it(tokenizer: Any, tmp_path: Path, copied: Any) -> None:
+    twin = copied(tokenizer)
+    assert twin.response_template == TEMPLATE
+    twin.save_pretrained(tmp_path)
+    assert config_of(tmp_path)["response_template"] == TEMPLATE
+
+
+def test_a_deep_copy_is_independent(tokenizer: Any) -> None:
+    twin = copy.deepcopy(tokenizer)
+    twin.response_template = None
+    assert tokenizer.response_template == TEMPLATE
+
+
+def test_two_tokenizers_do_not_share_it(tokenizer: Any) -> None:
+    assert make_tokenizer().response_template is None
+
+
+def test_a_value_set_before_enable_is_seen() -> None:
+    tokenizer = make_tokenizer()
+    tokenizer.response_template = TEMPLATE
+    trp.enable(library=False)
+    try:
+        assert tokenizer.response_template == TEMPLATE
+    finally:
+        trp.disable()
+
+
+def test_it_stays_with_the_tokenizer_after_disable(tokenizer: Any, tmp_path: Path) -> None:
+    trp.disable()
+    assert tokenizer.response_template == TEMPLATE
+    tokenizer.save_pretrained(tmp_path)
+    assert config_of(tmp_path)["response_template"] == TEMPLATE
+
+
+def test_a_loaded_template_object_is_stored_as_its_dict(tokenizer: Any) -> None:
+    tokenizer.response_template = trp.ResponseTemplate.load(TEMPLATE)
+    assert tokenizer.response_template == TEMPLATE
+    json.dumps(tokenizer.response_template)
+
+
+def test_a_wrong_template_can_be_set_and_fails_at_first_use(tokenizer: Any) -> None:
+    """A tokenizer from the Hub with a wrong template must still load and encode."""
+    tokenizer.response_template = {"start_anchor": "x", "fields": {"content": {"clsoe": "y"}}}
+    assert tokenizer.encode("Hi")
+    with pytest.raises(trp.TemplateError, match=r"fields\.content"):
+        tokenizer.parse_response("Hi", prefix="")
+
+
+def test_other_tokenizer_attributes_still_work(tokenizer: Any) -> None:
+    tokenizer.pad_token = "<|im_end|>"
+    assert tokenizer.pad_token_id == tokenizer.eos_token_id
+    assert not hasattr(tokenizer, "no_such_attribute")
