@@ -35,6 +35,7 @@ _GAP = re.compile(r"\(\?P<(key|value)>\.([*+])\?\)|\.([*+])\?")
 # What `regex` reads in another way than the standard library's parser: POSIX classes, set operations, fuzzy matching.
 _OTHER_DIALECT = re.compile(r"\[\[|\[:|--|&&|\|\||~~|\{(?![0-9]*,?[0-9]*\})")
 _MAX_WINDOW = 16
+_SHORT = 200
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
 _SINGLE = (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY, sre.CATEGORY)
 _LEAD_KINDS = {*_SINGLE, *_REPEATS, sre.RANGE, sre.NEGATE, sre.SUBPATTERN, sre.BRANCH}
@@ -64,6 +65,7 @@ class TagFinder:
         self._source = source
         self._regex = compiled
         self._timeout = timeout
+        self._groups: tuple[int, int] = (compiled.groupindex["key"], compiled.groupindex["value"])
         self.chain = _analyse(source, timeout)
 
     def find(self, body: str) -> Iterator[Tag]:
@@ -74,7 +76,10 @@ class TagFinder:
         """
         try:
             if self.chain is None:
-                yield from self._plain(body, 0)
+                yield from self._plain(body, 0, self._timeout)
+            elif len(body) <= _SHORT and self.chain.quick:
+                # No plan beats `regex` here, and there is not enough text for it to lose its way in.
+                yield from self._plain(body, 0, None)
             else:
                 yield from self._chained(body, self.chain)
         except TimeoutError:
@@ -83,12 +88,13 @@ class TagFinder:
     def __reduce__(self) -> tuple[Any, ...]:
         return TagFinder, (self._source, self._regex, self._timeout)
 
-    def _plain(self, body: str, start: int) -> Iterator[Tag]:
-        for match in self._regex.finditer(body, start, timeout=self._timeout):
-            key, value = match["key"], match["value"]
+    def _plain(self, body: str, start: int, timeout: float | None) -> Iterator[Tag]:
+        key_group, value_group = self._groups
+        for match in self._regex.finditer(body, start, timeout=timeout):
+            key, value = match.group(key_group, value_group)
             if key is None or value is None:
                 raise BodyError("a tag without a key or a value", match.start())
-            yield match.start(), match.end(), key, value, match.start("value")
+            yield *match.span(), key, value, match.start(value_group)
 
     def _chained(self, body: str, chain: _Chain) -> Iterator[Tag]:
         search = _Search(body, chain)
@@ -100,7 +106,7 @@ class TagFinder:
             yield tag
             at = tag[1]
         if search.hand_over is not None:
-            yield from self._plain(body, search.hand_over)
+            yield from self._plain(body, search.hand_over, self._timeout)
 
 
 class _Piece(NamedTuple):
@@ -127,6 +133,7 @@ class _Gap(NamedTuple):
 class _Chain(NamedTuple):
     pieces: tuple[_Piece, ...]
     gaps: tuple[_Gap, ...]
+    quick: bool  # no piece can take long on a short text
 
 
 class _Search:
@@ -156,7 +163,7 @@ class _Search:
 
     def follow(self, start: int, end: int, match: Any) -> Tag | None:
         """The tag whose first piece matched, or None (and perhaps `hand_over`)."""
-        pieces, gaps = self.chain
+        pieces, gaps, _ = self.chain
         spans: dict[str, tuple[int, int]] = {}
         if pieces[0].groups:
             spans = {group: match.span(group) for group in pieces[0].groups}
@@ -270,7 +277,7 @@ def _analyse(source: str, timeout: float) -> _Chain | None:
             return None
         pieces.insert(0, piece)
         following = piece.core
-    return _Chain(tuple(pieces), tuple(gaps))
+    return _Chain(tuple(pieces), tuple(gaps), all(not isinstance(piece.match, partial) for piece in pieces))
 
 
 def _parse(source: str) -> Any:
