@@ -78,8 +78,9 @@ class Message:
         return copy.deepcopy(self.build())
 
     def missing(self) -> list[str]:
-        """Names of the fields that must be there and are not."""
-        return [name for name in self._plan.required if name not in self.opened]
+        """Names of the fields that must be there and are not, not even as a default."""
+        plan = self._plan
+        return [name for name in plan.required if name not in self.opened and name not in plan.defaults]
 
     def save(self) -> Any:
         """Plain data for `restore`."""

@@ -179,6 +179,7 @@ class ResponseParser(RegionMachine):
 
     def _take_until(self, ender: LiteralSet, text: str) -> list[Event]:
         """Take what is before the end of the turn; what may be the beginning of an end literal waits."""
+        self._sync()
         if self._undecided:
             text = self._undecided + text
         start, stop = ender.find(text, 0, False)
