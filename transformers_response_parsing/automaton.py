@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import regex
 
+from .literals import LiteralSet
+from .pattern_head import Head
 from .pattern_syntax import (
     BEGIN,
     CHAR,
@@ -26,7 +28,6 @@ from .pattern_syntax import (
     MATCH,
     PREVIOUS,
     SPLIT,
-    Head,
     Program,
 )
 
@@ -348,21 +349,22 @@ class Automaton:
     def _learn_head(self, state: State) -> None:
         """From a start state the head of the pattern is found as a whole, much faster than its first character."""
         head = self._head
-        if head is None or self.program.context_classes:
+        if head is None:
             return
         state.moving = tuple(range(len(state.threads)))
-        state.jump = _head_finder(head.literal, head.skipped)
-        if head.skipped:
+        state.jump = _head_finder(head.literals, head.skipped)
+        if not head.exact or head.skipped:
             return
+        literal = head.literals.literals[0]
         reached = state
         starts = [0] * len(state.threads)
-        for place, char in enumerate(head.literal, 1):
+        for place, char in enumerate(literal, 1):
             made = self.step(reached, char)
             if made.match is not None:
                 return
             starts = [starts[source] if source >= 0 else place for source in made.source]
             reached = made.state
-        state.head = (head.literal, reached, tuple(starts))
+        state.head = (literal, reached, tuple(starts))
 
 
 def _stays(source: tuple[int, ...]) -> bool:
@@ -400,25 +402,13 @@ def _single_finder(char: str) -> Callable[[str, int], int]:
     return find
 
 
-def _head_finder(literal: str, skipped: str) -> Callable[[str, int], int]:
+def _head_finder(literals: LiteralSet, skipped: str) -> Callable[[str, int], int]:
     """The next place where the head is, or may be once more text comes. What is in between leaves no thread alive."""
-    first = literal[0]
-    length = len(literal)
 
     def find(text: str, start: int) -> int:
-        at = text.find(literal, start)
-        if at < 0 and length > 1:
-            at = text.find(first, max(start, len(text) - length + 1))
-            while at >= 0 and not literal.startswith(text[at:]):
-                at = text.find(first, at + 1)
-        return at
-
-    def find_with_lead(text: str, start: int) -> int:
-        at = find(text, start)
-        if at < 0:
-            at = len(text)
+        at = literals.find(text, start, False)[0]
         if at > start and text[at - 1] in skipped:
             at = start + len(text[start:at].rstrip(skipped))
         return at if at < len(text) else -1
 
-    return find_with_lead if skipped else find
+    return find

@@ -12,7 +12,8 @@ import regex
 
 from . import limits
 from .automaton import Automaton
-from .pattern_syntax import Head, compile_program, parse_pattern, pattern_head, reach
+from .pattern_head import Head, pattern_head
+from .pattern_syntax import compile_program, parse_pattern, reach
 from .scan import Scan
 
 __all__ = [
@@ -96,7 +97,7 @@ class Pattern(Delimiter):
         self.compiled = _compile(pattern)
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
-        self.head: Head | None = pattern_head(pattern) if program is not None else None
+        self.head: Head | None = None if program is None else pattern_head(program)
         self._automaton = None if program is None else Automaton(program, self.head)
         if program is None:
             self._reach, self.context = _window(pattern)

@@ -306,7 +306,7 @@ class RegionMachine:
             text, base = before + text[hit.start - base :], hit.start - len(before)
         try:
             return delimiter.captures(text, hit.start - base, hit.end - base)
-        except TimeoutError:
+        except (TimeoutError, MemoryError):
             raise self._timed_out(delimiter) from None
 
     def _timed_out(self, pattern: Pattern) -> ResponseParsingError:

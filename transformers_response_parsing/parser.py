@@ -17,10 +17,15 @@ from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
 from .text_buffer import TextBuffer
-from .watch import WatchRun, guard_for
+from .watch import Sentinels, Watch, WatchRun
 from .whole_text import WholeText
 
 __all__ = ["OnError", "ResponseParser", "parse_response"]
+
+# Of a delimiter that is longer in coming the machine takes care, which never reads it twice.
+_MAX_PENDING = 256
+_NO_WATCH = Watch(())
+_NO_SENTINELS = Sentinels((), (), False)
 
 logger = logging.getLogger("transformers_response_parsing")
 
@@ -107,7 +112,15 @@ class ResponseParser(RegionMachine):
         self._unclaimed: list[str] = []
         self._over = False
         self._finalized = False
-        self._set_slow()
+        # While a region is open and the machine holds nothing back, most text goes by it: `_light`. `_pending` is what may
+        # be the beginning of a delimiter, and `_fast` says that there is nothing of the kind.
+        self._light = self._fast = False
+        self._pending = ""
+        self._light_run: WatchRun | None = None
+        self._sentinels = _NO_WATCH.sentinels(self._ender) or _NO_SENTINELS
+        self._field = self._first = self._second = self._trailing = ""
+        self._dirty = False
+        self._write = self._written.write
         self.initial_events: list[Event] = self._take(tail) if tail else []
 
     def feed(self, text: str) -> list[Event]:
@@ -140,9 +153,20 @@ class ResponseParser(RegionMachine):
             text = checked_text(text)
         if not text or self._over:
             return []
-        if self._ender is None:
-            return self._take(text)
-        return self._take_until(self._ender, text)
+        if self._light:
+            text = self._pending + text
+            start = self._sentinels.find(text)
+            if start >= 0 and len(text) - start <= _MAX_PENDING:
+                self._pending = text[start:]
+                self._fast = start == len(text)
+                if not start:
+                    return []
+                text = text[:start]
+                self._write(text)
+                return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
+            self._pending = ""
+        self._sync()
+        return self._take(text) if self._ender is None else self._take_until(self._ender, text)
 
     def finalize(self) -> tuple[dict[str, Any], list[Event]]:
         """The generation is over: close what is open.
@@ -158,6 +182,7 @@ class ResponseParser(RegionMachine):
             raise RuntimeError("the parser is finalized already")
         self._sync()
         self._finalized = True
+        self._buffer.append(self._pending)
         events: list[Event] = []
         self._events = events
         try:
@@ -179,18 +204,16 @@ class ResponseParser(RegionMachine):
 
     def _take_until(self, ender: LiteralSet, text: str) -> list[Event]:
         """Take what is before the end of the turn; what may be the beginning of an end literal waits."""
-        self._sync()
-        if self._undecided:
-            text = self._undecided + text
+        text = self._undecided + text
         start, stop = ender.find(text, 0, False)
-        if stop < 0:
-            self._undecided = text[start:]
-            return self._take(text[:start]) if start else []
-        self._undecided = ""
-        return self._take(text[:start], text[start:stop])
+        if stop >= 0:
+            self._undecided = ""
+            return self._take(text[:start], text[start:stop])
+        self._undecided = text[start:]
+        return self._take(text[:start])
 
     def _take(self, text: str, end_literal: str = "") -> list[Event]:
-        self._sync()
+        """Let the machine go on with the text."""
         events: list[Event] = []
         self._events = events
         try:
@@ -206,55 +229,44 @@ class ResponseParser(RegionMachine):
             raise
         finally:
             self._buffer.drop(int(max(0, self._position - self._plan.context)))
-        if not self._over:
-            self._set_fast()
+        self._go_light()
         return events
 
-    def _set_slow(self) -> None:
-        self._fast = False
-        self._field = ""
-        self._dirty = False
-        self._first = self._second = self._trailing = ""
-        self._write = self._written.write
-
-    def _set_fast(self) -> None:
-        """If the next text that has none of a few characters can only be a chunk of the open region, let it through."""
-        plan = self._region or self._plan.implicit
-        if (
-            plan is None
-            or self._blank
-            or self._position != self._buffer.end
-            or self._undecided
-            or self._scanner is not None
-            or self._stalled is not None
-            or self._plan.context
-        ):
+    def _go_light(self) -> None:
+        """From here on, if it is possible, let text that can only be a chunk of the open region go by the machine."""
+        if self._blank or self._over or self._scanner is not None or self._stalled is not None or self._plan.context:
             return
         run = self._run
-        first_chars = frozenset[str]() if run is None else run.watch.first_chars
-        trailing = frozenset[str]() if run is None else run.watch.trailing
-        if first_chars is None:
+        if run is not self._light_run:
+            self._light_run = run
+            self._sentinels = (_NO_WATCH if run is None else run.watch).sentinels(self._ender) or _NO_SENTINELS
+        plan = self._region or self._plan.implicit
+        sentinels = self._sentinels
+        if plan is None or sentinels is _NO_SENTINELS:
             return
-        if self._ender is not None:
-            first_chars |= self._ender.first_chars
-        guard = guard_for(first_chars, trailing)
-        if guard is None:
-            return
+        pending = self._undecided
+        if self._position < self._buffer.end:
+            if not sentinels.exact or self._buffer.end - self._position > _MAX_PENDING:
+                return
+            pending = self._buffer.slice(self._position, self._buffer.end) + pending
+        self._pending = pending
+        self._undecided = ""
         self._field = plan.name
         self._dirty = plan.dirty
-        self._first, self._second, self._trailing = guard
+        self._first, self._second, self._trailing = sentinels.first, sentinels.second, sentinels.trailing
         self._write = self._written.write
-        self._fast = True
+        self._light = True
+        self._fast = not pending
 
     def _sync(self) -> None:
-        """Take note of the text that went by on the fast way."""
-        if not self._fast:
+        """Tell the machine of the text that went by."""
+        if not self._light:
             return
-        self._fast = False
+        self._light = self._fast = False
         position = self._start + self._written.tell()
+        self._buffer.restart(position)
         if position != self._position:
             self._position = position
-            self._buffer.restart(position)
             if self._run is not None:
                 self._run.move_to(position, None)
 
@@ -356,7 +368,18 @@ class ResponseParser(RegionMachine):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_plan", "_write", "_outside", "_run", "_region", "_message", "_written", "_ender"):
+        for name in (
+            "_plan",
+            "_write",
+            "_outside",
+            "_run",
+            "_region",
+            "_message",
+            "_written",
+            "_ender",
+            "_light_run",
+            "_sentinels",
+        ):
             del state[name]
         state["outside"] = self._outside.save()
         state["run"] = None if self._run is None or self._run is self._outside else self._run.save()
@@ -386,3 +409,6 @@ class ResponseParser(RegionMachine):
         self._written = io.StringIO()
         self._written.write(written)
         self._write = self._written.write
+        self._light_run = self._run
+        watch = _NO_WATCH if self._run is None else self._run.watch
+        self._sentinels = watch.sentinels(self._ender) or _NO_SENTINELS

@@ -34,12 +34,10 @@ __all__ = [
     "SPLIT",
     "WORD_EDGE",
     "CharClass",
-    "Head",
     "Op",
     "Program",
     "compile_program",
     "parse_pattern",
-    "pattern_head",
     "reach",
 ]
 
@@ -294,96 +292,6 @@ class _Compiler:
         newline = self.program.class_index(CharClass(False, frozenset("\n"), (), ()))
         at_end = self.emit((END_OF_TEXT, end))
         return self.split((at_end, self.emit((CHAR, newline, at_end))))
-
-
-@dataclass(frozen=True)
-class Head:
-    """What every match of a pattern begins with: any number of characters out of `skipped`, then `literal`.
-
-    `skipped` lists single characters; a pattern whose lead is not so simple has no head.
-    """
-
-    literal: str
-    skipped: str = ""
-
-
-def pattern_head(pattern: str) -> Head | None:
-    """The head of the pattern, or None if it has none that helps to find it."""
-    tree = parse_pattern(pattern)
-    if tree is None:
-        return None
-    nodes = _flat(tree)
-    lead: set[str] = set()
-    for place, (op, argument) in enumerate(nodes):
-        if op is sre.LITERAL:
-            literal = ""
-            for follower, value in nodes[place:]:
-                if follower is not sre.LITERAL:
-                    break
-                literal += chr(value)
-            return Head(literal, "".join(sorted(lead)))
-        chars = _consumed(op, argument)
-        if chars is None:
-            return None
-        lead |= chars
-    return None
-
-
-def _flat(tree: Any) -> list[Any]:
-    """The nodes of a sequence, plain groups opened up."""
-    nodes: list[Any] = []
-    for op, argument in tree:
-        if op is sre.SUBPATTERN and not argument[1] and not argument[2]:
-            nodes += _flat(argument[3])
-        else:
-            nodes.append((op, argument))
-    return nodes
-
-
-def _consumed(op: Any, argument: Any) -> set[str] | None:
-    """Every character the node can consume, or None if they are too many to list."""
-    one = char_class(op, argument)
-    if one is not None:
-        return _members(one)
-    if op is sre.AT or op in (sre.ASSERT, sre.ASSERT_NOT):
-        return set()
-    if op is sre.BRANCH:
-        bodies = argument[1]
-    elif op is sre.SUBPATTERN:
-        bodies = [argument[3]]
-    elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-        bodies = [argument[2]]
-    else:
-        return None
-    chars: set[str] = set()
-    for body in bodies:
-        for node in body:
-            found = _consumed(*node)
-            if found is None:
-                return None
-            chars |= found
-    return chars
-
-
-_MAX_LISTED = 64
-
-
-def _members(one: CharClass) -> set[str] | None:
-    if one.negated or any(category != r"\s" for category in one.categories):
-        return None
-    chars = set(one.chars)
-    for low, high in one.ranges:
-        if ord(high) - ord(low) >= _MAX_LISTED:
-            return None
-        chars |= {chr(code) for code in range(ord(low), ord(high) + 1)}
-    return chars | white_space() if one.categories else chars
-
-
-@lru_cache(maxsize=1)
-def white_space() -> frozenset[str]:
-    r"""The characters `\s` of the `regex` module matches: Unicode's White_Space, all of it below U+3001."""
-    is_space = _category_test(r"\s")
-    return frozenset(char for char in map(chr, range(0x3001)) if is_space(char) is not None)
 
 
 def reach(tree: Any) -> tuple[float, float]:

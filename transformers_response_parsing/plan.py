@@ -107,7 +107,9 @@ class Plan:
         self.required = tuple(field.name for field in fields if not field.optional)
         self.fields = tuple(FieldPlan(field) for field in fields)
         self.implicit = None if implicit is None else self.fields[implicit.index]
-        entries = [Entry(field.open, field.index) for field in fields if field.open is not None]
+        # Of opens that match the same text the one of the first name wins, as in transformers (observed on 5.24).
+        by_name = sorted(fields, key=lambda field: field.name)
+        entries = [Entry(field.open, field.index) for field in by_name if field.open is not None]
         if implicit is not None and implicit.close is not None:
             entries.append(Entry(implicit.close, None))
         self.outside = Watch(entries)

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a parser looks for while it is in one state: several delimiters at once, the earliest match wins.
 
-At the same start the longest wins, then an open before a close, then the order of the fields (SPEC 3).
+At the same start the longest wins, then an open before a close, then the order of the entries (SPEC 3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .delimiter import Delimiter, Literals, Pattern, Search
 from .literals import LiteralSet
 
-__all__ = ["Entry", "Guard", "Hit", "PatternTimeoutError", "Watch", "WatchRun", "guard_for"]
+__all__ = ["Entry", "Hit", "PatternTimeoutError", "Sentinels", "Watch", "WatchRun"]
 
 TextFrom = Callable[[int], tuple[str, int]]
 
@@ -33,37 +32,54 @@ class Hit(NamedTuple):
     rank: int
 
 
-class Guard(NamedTuple):
-    """Lets text without any delimiter pass at once.
-
-    A piece of text that has none of the characters `first` and `second` and does not end with one of `trailing` can
-    neither hold a delimiter nor the beginning of one, if nothing before it does.
-    """
-
-    first: str
-    second: str
-    trailing: str
-
-    def passes(self, text: str) -> bool:
-        """Whether a (non-empty) piece of text needs no search."""
-        return self.first not in text and self.second not in text and text[-1] not in self.trailing
-
-
 class PatternTimeoutError(Exception):
-    """Internal: the search for a pattern took too long."""
+    """Internal: the search for a pattern took too long, or too much memory."""
 
     def __init__(self, pattern: Pattern) -> None:
         super().__init__(pattern.pattern)
         self.pattern = pattern
 
 
-@lru_cache(maxsize=1024)
-def guard_for(first_chars: frozenset[str], trailing: frozenset[str]) -> Guard | None:
-    """The guard for delimiters whose fixed part begins with one of `first_chars`; None if they are too many."""
-    firsts = sorted(first_chars)
-    if not 1 <= len(firsts) <= 2:
-        return None
-    return Guard(firsts[0], firsts[-1], "".join(sorted(trailing)))
+class Sentinels:
+    """Tells of a piece of text, without a search, that no delimiter begins in it.
+
+    If nothing before the text has begun one, none begins before `find` says; and the text goes by at once if it has
+    neither `first` nor `second` in it and does not end with one of `trailing`.
+
+    Attributes:
+        literals: how delimiters begin, or None if there are none.
+        trailing: characters that may stand before one of `literals` and belong to it.
+        exact: what `find` says may be the beginning of a delimiter really may.
+    """
+
+    __slots__ = ("exact", "first", "literals", "second", "trailing")
+
+    def __init__(self, literals: Iterable[str], trailing: Iterable[str], exact: bool) -> None:
+        wanted = frozenset(literals)
+        self.literals = LiteralSet(wanted) if wanted else None
+        self.trailing = "".join(sorted(trailing))
+        self.exact = exact
+        firsts = sorted({literal[0] for literal in wanted})
+        # Every text contains "" (so it is looked at), and hardly one a hundred NULs (so nothing is).
+        self.first, self.second = ("", "") if len(firsts) > 2 else (firsts[0], firsts[-1]) if firsts else (_RARE, _RARE)
+
+    def find(self, text: str) -> int:
+        """Where what may be a delimiter begins, the length of the text if nowhere; -1 if the search has to decide."""
+        size = len(text)
+        if self.literals is None:
+            return size
+        start, stop = self.literals.find(text, 0, False)
+        if stop >= 0:
+            return -1
+        if self.trailing and start and text[start - 1] in self.trailing:
+            if start < size:
+                return -1
+            start = len(text.rstrip(self.trailing))
+        return start if start == size or self.exact else -1
+
+
+_RARE = "\0" * 100
+_MAX_SENTINELS = 64
 
 
 class Watch:
@@ -71,7 +87,6 @@ class Watch:
 
     Attributes:
         entries: the delimiters in their order.
-        first_chars, trailing: what a `Guard` needs to know, or None if there is no such guard.
         context: how far its patterns look back, in characters.
     """
 
@@ -87,14 +102,28 @@ class Watch:
                 self.patterns.append((rank, entry.delimiter))
         self.literals = LiteralSet(self.ranks) if self.ranks else None
         self.context: float = max((entry.delimiter.context for entry in self.entries), default=0)
-        self.first_chars: frozenset[str] | None = frozenset() if self.literals is None else self.literals.first_chars
-        self.trailing: frozenset[str] = frozenset()
+        self._sentinels: dict[tuple[str, ...], Sentinels | None] = {}
+
+    def sentinels(self, end: LiteralSet | None) -> Sentinels | None:
+        """The sentinels for this watch and the end literals; None if a delimiter can begin in too many ways."""
+        key = () if end is None else end.literals
+        if key not in self._sentinels:
+            if len(self._sentinels) > _MAX_SENTINELS:
+                self._sentinels.clear()
+            self._sentinels[key] = self._make_sentinels(key)
+        return self._sentinels[key]
+
+    def _make_sentinels(self, end: tuple[str, ...]) -> Sentinels | None:
+        literals = {*self.ranks, *end}
+        trailing: set[str] = set()
+        exact = True
         for _, pattern in self.patterns:
-            if pattern.head is None or pattern.context or self.first_chars is None:
-                self.first_chars = None
-            else:
-                self.first_chars |= {pattern.head.literal[0]}
-                self.trailing |= set(pattern.head.skipped)
+            if pattern.head is None:
+                return None
+            literals |= set(pattern.head.literals.literals)
+            trailing |= set(pattern.head.skipped)
+            exact = exact and pattern.head.exact
+        return Sentinels(literals, trailing, exact)
 
 
 class WatchRun:
@@ -161,7 +190,7 @@ class WatchRun:
                 if search.found is None:
                     try:
                         self._read(search, text_from, end, final)
-                    except TimeoutError:
+                    except (TimeoutError, MemoryError):
                         raise PatternTimeoutError(pattern) from None
                 if search.found is None:
                     limit = min(limit, search.hold)

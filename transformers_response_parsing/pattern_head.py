@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the matches of a pattern begin: what lets most of a text pass without the automaton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from .literals import LiteralSet
+from .pattern_syntax import BEGIN, CHAR, END_OF_TEXT, LOOK, LOOK_END, MATCH, SPLIT, CharClass, Program
+
+__all__ = ["Head", "pattern_head"]
+
+_MAX_LISTED = 64
+_MAX_LITERAL = 64
+
+
+@dataclass(frozen=True)
+class Head:
+    """Every match begins with any number of characters out of `skipped`, then one of `literals`.
+
+    Where a text has none of the literals, nor the beginning of one at its end, and does not end with one of `skipped`, no
+    match has begun in it. `exact`: what may begin one at the end of the text really may: `skipped*` and then the literal
+    is how the pattern itself begins.
+    """
+
+    literals: LiteralSet
+    skipped: str
+    exact: bool
+
+
+def pattern_head(program: Program) -> Head | None:
+    """The head of the program's pattern, or None if it has none that helps."""
+    if program.context_classes:
+        return None
+    best: tuple[int, str, _Cut] | None = None
+    for char in sorted(_single_characters(program)):
+        cut = _cut(program, char)
+        if cut is not None and cut.ops and (best is None or len(cut.skipped) < best[0]):
+            best = (len(cut.skipped), char, cut)
+    if best is None:
+        return None
+    cut = best[2]
+    literals = {_literal(program, pc) for pc in cut.ops}
+    return Head(LiteralSet(literals), "".join(sorted(cut.skipped)), len(literals) == 1 and _is_plain(program, cut))
+
+
+@dataclass
+class _Cut:
+    """Operations that read one certain character, one of which every match passes; and what may be read before."""
+
+    ops: set[int]
+    skipped: set[str]
+
+
+def _single_characters(program: Program) -> set[str]:
+    found: set[str] = set()
+    for op in program.ops:
+        if op[0] == CHAR:
+            one = program.classes[op[1]]
+            if len(one.chars) == 1 and not (one.negated or one.ranges or one.categories):
+                found |= one.chars
+    return found
+
+
+def _cut(program: Program, char: str) -> _Cut | None:
+    """Where threads read `char` for the first time; None if a match can do without, or too much may come before."""
+    cut = _Cut(set(), set())
+    return cut if _explore(program, program.start, char, cut) else None
+
+
+def _explore(program: Program, start: int, char: str, cut: _Cut) -> bool:
+    """Follow all ways from `start` up to `char`. False if one of them arrives without it."""
+    ops, stack, seen = program.ops, [start], set[int]()
+    while stack:
+        pc = stack.pop()
+        if pc in seen:
+            continue
+        seen.add(pc)
+        op = ops[pc]
+        kind = op[0]
+        if kind in (MATCH, LOOK_END):
+            return False
+        if kind == SPLIT:
+            stack += op[1]
+        elif kind == CHAR:
+            one = program.classes[op[1]]
+            if one == CharClass(False, frozenset(char), (), ()):
+                cut.ops.add(pc)
+                continue
+            members = _members(one)
+            if members is None or char in members:
+                return False
+            cut.skipped |= members
+            stack.append(op[2])
+        elif kind == LOOK:
+            ahead = _Cut(set(), set())
+            # A thread lives no longer than what it has to see ahead.
+            if not op[1] and _explore(program, op[2], char, ahead):
+                cut.ops |= ahead.ops
+                cut.skipped |= ahead.skipped
+            else:
+                stack.append(op[3])
+        elif kind not in (BEGIN, END_OF_TEXT):  # those two never hold where more text comes
+            return False
+    return True
+
+
+def _literal(program: Program, pc: int) -> str:
+    """The characters that are read one after the other from an operation on."""
+    text = ""
+    while len(text) < _MAX_LITERAL and program.ops[pc][0] == CHAR:
+        one = program.classes[program.ops[pc][1]]
+        if len(one.chars) != 1 or one.negated or one.ranges or one.categories:
+            break
+        text += next(iter(one.chars))
+        pc = program.ops[pc][2]
+    return text
+
+
+def _is_plain(program: Program, cut: _Cut) -> bool:
+    """Whether the pattern begins with the literal, or with `[...]*` and the literal."""
+    op = program.ops[program.start]
+    if not cut.skipped:
+        return program.start in cut.ops
+    if op[0] != SPLIT or len(op[1]) != 2:
+        return False
+    turn, following = op[1]
+    one = program.ops[turn]
+    return one[0] == CHAR and one[2] == program.start and following in cut.ops
+
+
+def _members(one: CharClass) -> set[str] | None:
+    """The characters of a class, or None if they are too many to list."""
+    if one.negated or any(category != r"\s" for category in one.categories):
+        return None
+    chars = set(one.chars)
+    for low, high in one.ranges:
+        if ord(high) - ord(low) >= _MAX_LISTED:
+            return None
+        chars |= {chr(code) for code in range(ord(low), ord(high) + 1)}
+    return chars | _white_space() if one.categories else chars
+
+
+@cache
+def _white_space() -> frozenset[str]:
+    r"""The characters `\s` of the `regex` module matches: Unicode's White_Space, all of it below U+3001."""
+    space = CharClass(False, frozenset(), (), (r"\s",))
+    return frozenset(char for char in map(chr, range(0x3001)) if char in space)
