@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .inputs import decode_ids
+from .inputs import decode_function
 
 __all__ = ["IncrementalDecoder"]
 
@@ -25,7 +25,7 @@ class IncrementalDecoder:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+        self._decode = decode_function(tokenizer)
         self._context: list[int] = []
         self._new: list[int] = []
 
@@ -53,5 +53,5 @@ class IncrementalDecoder:
     def _read(self) -> tuple[str, str]:
         if not self._new:
             return "", ""
-        context, whole = decode_ids(self._tokenizer, [self._context, self._context + self._new])
-        return whole, whole[len(context) :]
+        whole = self._decode(self._context + self._new)
+        return whole, whole[len(self._decode(self._context)) :]

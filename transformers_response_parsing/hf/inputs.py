@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from transformers_response_parsing.errors import ResponseParsingError
 
-__all__ = ["Texts", "decode_ids", "read_prefixes", "read_texts"]
+__all__ = ["Texts", "decode_function", "decode_ids", "read_prefixes", "read_texts"]
 
 _ACCEPTED = "a string, token ids (a list, or an array or tensor of one dimension), or a batch of those"
 # Where transformers 4 and 5 define the decoding of tokenizers that have a `tokenizers` backend.
@@ -58,17 +58,31 @@ def read_prefixes(tokenizer: Any, value: Any, count: int, batch: bool) -> list[s
 def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
     """Texts of rows of token ids, special tokens kept and nothing cleaned up.
 
-    A fast tokenizer's backend decodes the whole batch in one call, unless the tokenizer's class has its own way to decode.
+    A fast tokenizer's backend decodes a batch in one call, unless the tokenizer's class has its own way to decode.
     """
-    backend: Any = getattr(tokenizer, "_tokenizer", None)
-    try:
-        if hasattr(backend, "decode_batch") and _decodes_like_its_backend(tokenizer):
-            decoded: list[str] = backend.decode_batch(list(rows), skip_special_tokens=False)
-            return decoded
-        options: dict[str, Any] = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+    if len(rows) > 1 and _decodes_like_its_backend(tokenizer):
+        decoded: list[str] = _checked(tokenizer._tokenizer.decode_batch, list(rows), skip_special_tokens=False)
+        return decoded
+    decode = decode_function(tokenizer)
+    return [decode(row) for row in rows]
+
+
+def decode_function(tokenizer: Any) -> Callable[[list[int]], str]:
+    """The shortest way from one row of token ids to its text, special tokens kept and nothing cleaned up."""
+    options: dict[str, Any] = {"skip_special_tokens": False}
+    if _decodes_like_its_backend(tokenizer):
+        decode = tokenizer._tokenizer.decode
+    else:
+        decode = tokenizer.decode
+        options["clean_up_tokenization_spaces"] = False
         if _puts_spaces_between_special_tokens(tokenizer):
             options["spaces_between_special_tokens"] = False
-        return [str(tokenizer.decode(row, **options)) for row in rows]
+    return lambda ids: str(_checked(decode, ids, **options))
+
+
+def _checked(decode: Callable[..., Any], ids: Any, **options: Any) -> Any:
+    try:
+        return decode(ids, **options)
     except OverflowError:
         msg = "token ids must not be negative (-100, the label that the loss ignores, is no token)"
         raise ResponseParsingError(msg) from None
@@ -76,8 +90,9 @@ def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
 
 def _decodes_like_its_backend(tokenizer: Any) -> bool:
     """True if no subclass changes how a fast tokenizer's ids become text."""
-    homes = (_home_of(tokenizer, "decode"), _home_of(tokenizer, "_decode"))
-    return homes[0] in _OWN_DECODE and homes[1] in _FAST_DECODE
+    if not hasattr(getattr(tokenizer, "_tokenizer", None), "decode_batch"):
+        return False
+    return _home_of(tokenizer, "decode") in _OWN_DECODE and _home_of(tokenizer, "_decode") in _FAST_DECODE
 
 
 def _home_of(tokenizer: Any, name: str) -> str:
