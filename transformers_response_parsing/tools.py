@@ -96,15 +96,14 @@ class ToolSchemas:
         return {key: typed if key == "function" else unwrap(entry) for key, entry in value.items()}
 
     def _arguments(self, name: str, arguments: Any) -> Any:
+        text = arguments
         if type(arguments) is Written:
-            arguments = arguments.text if type(arguments.value) is not dict else arguments.value
+            text, arguments = arguments.text, arguments.value
         if arguments is None or arguments == "":
             return {}
-        if type(arguments) is str:
-            decoded = _decode(arguments)
-            if type(decoded) is not dict:
-                return arguments
-            arguments = decoded
+        if type(arguments) is not dict and type(text) is str:
+            decoded = _decode(text)
+            arguments = decoded if type(decoded) is dict else arguments
         if type(arguments) is not dict:
             return unwrap(arguments)
         node = self._compiled.get(name)
@@ -356,6 +355,8 @@ class _Node:
             return text
         for kind, alternative in self.order:
             typed = _CASTS[kind](text) if kind in _CASTS else self._decoded(kind, text, depth)
+            if typed is None and self.has_string and text.strip() not in ("null", "None"):
+                continue  # any other spelling may be meant as text
             if typed is _FAILED or (alternative.inferred and alternative.enum and typed not in alternative.enum):
                 continue
             return typed
@@ -365,7 +366,8 @@ class _Node:
         """The object or array the text encodes, typed inside."""
         if depth > MAX_DEPTH:
             return _FAILED
-        value = _decode(text)
+        # Where a string is allowed too, what is no JSON is that string.
+        value = _decode(text, strict=self.has_string)
         if kind == "object" and type(value) is dict:
             return self.type_object(value, depth)
         if kind == "array" and type(value) is list:
@@ -470,20 +472,22 @@ _CASTS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _decode(text: str, again: int = 2) -> Any:
-    """The object or array `text` encodes (JSON, else a Python literal; strings that encode one too), or `_FAILED`."""
+def _decode(text: str, *, strict: bool = False, again: int = 2) -> Any:
+    """The object or array `text` encodes, or `_FAILED`; without `strict` also as a Python literal, or encoded twice."""
     first = text.lstrip()[:1]
     if first not in ("{", "[", "(", '"', "'") or not first:
         return _FAILED
     try:
         value = decode_json(text, written=True)
     except BodyError:
+        if strict:
+            return _FAILED
         try:
             value = _PYTHON.read(text, on_number=lambda value, source: Written(value, source, True), exact=True)
         except BodyError:
             return _FAILED
     if type(value) is str:
-        return _decode(value, again - 1) if again else _FAILED
+        return _decode(value, again=again - 1) if again and not strict else _FAILED
     return value
 
 

@@ -12,6 +12,7 @@ from transformers_response_parsing.errors import BodyError
 from .base import Content
 from .json_dialect import number
 from .strings import read_quoted
+from .written import Written
 
 __all__ = ["PythonCallListContent"]
 
@@ -38,7 +39,7 @@ class PythonCallListContent(Content):
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> list[dict[str, Any]]:
         """The calls."""
-        reader = _Calls(body)
+        reader = _Calls(body, written)
         try:
             return reader.calls()
         except RecursionError:  # the caller's stack was nearly full
@@ -48,8 +49,9 @@ class PythonCallListContent(Content):
 class _Calls:
     """Reads one body; `at` is the place reached."""
 
-    def __init__(self, body: str) -> None:
+    def __init__(self, body: str, written: bool) -> None:
         self.body = body
+        self.written = written
         self.at = 0
 
     def space(self) -> None:
@@ -119,7 +121,7 @@ class _Calls:
                 raise BodyError(str(error), start) from None
             if type(result) is int and abs(result) > _MAX_INT:
                 raise BodyError("an integer outside of ±(2**53 - 1)", start)
-            return result
+            return Written(result, match[0], True) if self.written else result
         if first in ("[", "(", "{") and first:
             if depth >= MAX_CALL_DEPTH:
                 raise BodyError(f"nested more than {MAX_CALL_DEPTH} levels deep", start)
