@@ -13,7 +13,9 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # `fast` while developing, `ci` where time is cheap. Deadlines are off: two busy cores must not make a test fail.
 settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "ci", max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "fast"))
 
 

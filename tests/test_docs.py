@@ -18,7 +18,9 @@ import transformers_response_parsing as trp
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # <!-- transformers --> before a block: it runs with a small tokenizer and a model that writes a fixed answer.
-BLOCK = re.compile(r"(<!-- transformers -->\n)?^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"(<!-- transformers -->\n)?^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
 
 
 class Snippet(NamedTuple):
@@ -38,9 +40,7 @@ def test_snippets_are_found() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run_and_print_what_the_page_says(
-    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_snippets_run_and_print_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The snippets of a page, one after the other, as a reader would type them in."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
@@ -50,7 +50,7 @@ def test_snippets_run_and_print_what_the_page_says(
             code = snippet.code.replace('return_tensors="pt"', 'return_tensors="np"')
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                exec(compile(code, page.name, "exec"), namespace)  # noqa: S102 -- our own pages
+                exec(compile(code, page.name, "exec"), namespace)
             if snippet.output is not None:
                 assert printed.getvalue() == snippet.output
 
@@ -86,15 +86,15 @@ class FixedModel:
         self.tokenizer = tokenizer
 
     def generate(self, input_ids: Any, streamer: Any = None, **options: Any) -> Any:
-        import numpy
+        import numpy as np
 
         answer = self.tokenizer(self.answer, add_special_tokens=False)["input_ids"]
         if streamer is not None:
             streamer.put(input_ids)
             for token in answer:
-                streamer.put(numpy.array([token]))
+                streamer.put(np.array([token]))
             streamer.end()
-        return numpy.concatenate([input_ids, [answer]], axis=1)
+        return np.concatenate([input_ids, [answer]], axis=1)
 
 
 def small_tokenizer() -> Any:

@@ -62,12 +62,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def add(name: str, run: Callable[[argparse.Namespace], int], *, help: str, examples: str) -> argparse.ArgumentParser:  # noqa: A002 -- argparse's name
+    def add(
+        name: str, run: Callable[[argparse.Namespace], int], *, summary: str, examples: str
+    ) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
             parents=[common],
-            help=help,
-            description=help[0].upper() + help[1:] + ".",
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
             epilog=f"examples:\n{examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

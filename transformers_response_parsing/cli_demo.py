@@ -24,7 +24,7 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
     demo = add(
         "demo",
         _run,
-        help="watch outputs of chat models become messages, recorded ones or live from a model",
+        summary="watch outputs of chat models become messages, recorded ones or live from a model",
         examples=_EXAMPLES,
     )
     demo.add_argument("--family", metavar="NAME", help="only this recording: smollm3, qwen3_5, gptoss or cohere")

@@ -72,7 +72,9 @@ def choose_template(tokenizer: Any, wanted: str | None) -> tuple[dict[str, Any],
             template: dict[str, Any] = json.loads(Path(wanted).read_text(encoding="utf-8"))
             return template.get("response_template", template), f"the file {wanted}"
         return get_template(wanted).response_template, f"the family {get_template(wanted).name}, as asked for"
-    own = getattr(tokenizer, "response_template", None) or getattr(tokenizer, "init_kwargs", {}).get("response_template")
+    # Without enable(), versions before 5.13 keep it where unknown keys of tokenizer_config.json go.
+    settings = getattr(tokenizer, "init_kwargs", {})
+    own = getattr(tokenizer, "response_template", None) or settings.get("response_template")
     if own:
         return own, "the tokenizer's own"
     match = find_template(tokenizer)

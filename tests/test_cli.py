@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, as a person uses it: what is on which stream, exit codes, colours."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from transformers_response_parsing import cli, cli_demo, demo
+from transformers_response_parsing.cli import main
+from transformers_response_parsing.cli_console import Console
+from transformers_response_parsing.demo import play_recordings, recordings, token_pieces
+from transformers_response_parsing.demo_view import EventView
+from transformers_response_parsing.library import get_template
+
+ESCAPE = "\x1b["
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "transformers_response_parsing", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        check=False,
+    )
+
+
+def test_demo_shows_all_four_families_and_exits_with_0() -> None:
+    """Results on stdout, the hint on stderr, and no colours into a pipe."""
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    for title in ("SmolLM3", "Qwen3.5", "gpt-oss", "Cohere"):
+        assert title in done.stdout
+    assert "┌ reasoning_content" in done.stdout
+    assert ESCAPE not in done.stdout
+    assert "--model" not in done.stdout
+    assert "response-template demo --model" in done.stderr
+
+
+def test_demo_of_one_family_ends_with_its_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--family", "qwen3_5", "--no-delay"]) == 0
+    message = json.loads(capsys.readouterr().out.split("The message\n")[1])
+    first, second = message["tool_calls"]
+    assert first["function"]["arguments"] == {"city": "Oslo", "zip": "0150", "days": 3}
+    assert second["function"]["name"] == "run_code"
+
+
+def test_unknown_recording_is_an_error_that_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--family", "llama9"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "error: no recording of 'llama9'; there are: smollm3, qwen3_5, gptoss, cohere\n"
+
+
+def test_debug_shows_the_traceback() -> None:
+    done = run("demo", "--family", "llama9", "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["demo", "--speed", "fast"], ["demo", "--speed", "0"]])
+def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: response-template" in capsys.readouterr().err
+
+
+def test_a_usage_error_exits_with_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command can say so, too, of arguments that only together make no sense."""
+
+    def refuse(arguments: Any) -> int:
+        msg = "not both"
+        raise cli.UsageError(msg)
+
+    monkeypatch.setattr(cli_demo, "_run", refuse)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == "error: not both\n"
+
+
+def test_ctrl_c_exits_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "play_recordings", interrupt)
+    assert main(["demo"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """`response-template demo | head -1` prints one line and no traceback."""
+    command = f'"{sys.executable}" -m transformers_response_parsing demo | head -1'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "demo"])
+def test_help_has_examples_or_leads_to_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*command.split(), "--help"])
+    assert stopped.value.code == 0
+    assert "example" in capsys.readouterr().out
+
+
+def test_live_demo_without_torch_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from transformers_response_parsing import demo_live
+
+    monkeypatch.setattr(demo_live.importlib.util, "find_spec", lambda name: None)
+    assert main(["demo", "--model", "some/model"]) == 1
+    assert "pip install torch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": ""}, True)],
+)
+def test_colours_on_a_terminal_only_and_not_against_the_environment(
+    environment: dict[str, str], colored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert Console(out=Terminal()).color is colored
+    assert Console(out=io.StringIO()).color is False
+    assert Console(out=Terminal(), color=False).color is False
+
+
+def test_each_field_has_its_colour_in_the_stream_and_in_the_message() -> None:
+    """The legend tells which; without colours the same text is there."""
+    colored, plain = io.StringIO(), io.StringIO()
+    play_recordings(Console(out=colored, err=io.StringIO(), color=True), family="smollm3")
+    play_recordings(Console(out=plain, err=io.StringIO()), family="smollm3")
+    text = colored.getvalue()
+    assert f"{ESCAPE}35m■ reasoning_content" in text
+    assert f"{ESCAPE}35m  │ " in text
+    assert f'{ESCAPE}35m    "reasoning_content"' in text
+    assert f'{ESCAPE}36m    "tool_calls"' in text
+    without = "".join(part.partition("m")[2] if index else part for index, part in enumerate(text.split(ESCAPE)))
+    assert without == plain.getvalue()
+
+
+def test_a_malformed_region_is_shown_as_such() -> None:
+    out = io.StringIO()
+    view = EventView(Console(out=out))
+    view.show({"type": "region_open", "field": "tool_calls"})
+    view.show({"type": "region_chunk", "field": "tool_calls", "text": '{"na', "dirty": True})
+    view.show({"type": "region_malformed", "field": "tool_calls", "raw": '{"na', "error": "no valid JSON"})
+    assert out.getvalue().splitlines() == ["  ┌ tool_calls", '  │ {"na', "  └ ✗ no valid JSON"]
+
+
+def test_long_lines_are_wrapped_inside_their_region() -> None:
+    out = io.StringIO()
+    view = EventView(Console(out=out))
+    for text in ("a" * 50, "b" * 50):
+        view.show({"type": "region_chunk", "field": "content", "text": text, "dirty": False})
+    lines = out.getvalue().splitlines()
+    assert [line[:4] for line in lines] == ["  │ "] * len(lines)
+    assert "".join(line[4:] for line in lines) == "a" * 50 + "b" * 50
+    assert max(map(len, lines)) <= 80
+
+
+def test_pieces_of_a_recording_make_up_its_output() -> None:
+    for recording in recordings():
+        pieces = token_pieces(recording["output"])
+        assert "".join(pieces) == recording["output"]
+        assert max(map(len, pieces)) <= 25
+
+
+def test_recordings_use_every_field_of_their_family() -> None:
+    """A demo of a family that never shows one of its regions would be half a demo."""
+    for recording in recordings():
+        fields = get_template(recording["family"]).response_template["fields"]
+        out = io.StringIO()
+        play_recordings(Console(out=out, err=io.StringIO()), family=recording["family"])
+        assert "┌ tool_calls" in out.getvalue()
+        assert "┌ reasoning_content" in out.getvalue()
+        assert len(fields) == 3
+
+
+def test_delay_follows_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(demo.time, "sleep", waits.append)
+    play_recordings(Console(out=io.StringIO(), err=io.StringIO()), speed=1.0)
+    normal = sum(waits)
+    waits.clear()
+    play_recordings(Console(out=io.StringIO(), err=io.StringIO()), speed=4.0)
+    assert sum(waits) == pytest.approx(normal / 4)
+    assert 8 <= normal <= 22
