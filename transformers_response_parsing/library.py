@@ -127,7 +127,7 @@ def _chat_templates(source: Any) -> list[str]:
 
 
 def _has_markers(text: str, entry: TemplateEntry) -> bool:
-    markers = entry.recognise.get("contains")
+    markers = entry.recognise.get("contains", [])
     return bool(markers) and all(marker in text for marker in markers)
 
 
