@@ -353,7 +353,7 @@ class Automaton:
             return
         state.moving = tuple(range(len(state.threads)))
         state.jump = _head_finder(head.literals, head.skipped)
-        if not head.exact or head.skipped:
+        if not head.exact or head.skipped or len(head.literals.literals) > 1 or self.program.has_looks:
             return
         literal = head.literals.literals[0]
         reached = state

@@ -25,7 +25,7 @@ __all__ = ["OnError", "ResponseParser", "parse_response"]
 # Of a delimiter that is longer in coming the machine takes care, which never reads it twice.
 _MAX_PENDING = 256
 _NO_WATCH = Watch(())
-_NO_SENTINELS = Sentinels((), (), False)
+_NO_SENTINELS = Sentinels((), ())
 
 logger = logging.getLogger("transformers_response_parsing")
 
@@ -113,8 +113,9 @@ class ResponseParser(RegionMachine):
         self._over = False
         self._finalized = False
         # While a region is open and the machine holds nothing back, most text goes by it: `_light`. `_pending` is what may
-        # be the beginning of a delimiter, and `_fast` says that there is nothing of the kind.
-        self._light = self._fast = False
+        # be the beginning of a delimiter. Where nothing is pending, text without the characters `_first` and `_second` that
+        # does not end with one of `_trailing` needs no look at all. (`_first` is "" otherwise, which every text has.)
+        self._light = False
         self._pending = ""
         self._light_run: WatchRun | None = None
         self._sentinels = _NO_WATCH.sentinels(self._ender) or _NO_SENTINELS
@@ -138,12 +139,10 @@ class ResponseParser(RegionMachine):
             RuntimeError: the parser was finalized.
         """
         if (
-            self._fast
-            and text.__class__ is str
-            and text
+            text.__class__ is str
             and self._first not in text
             and self._second not in text
-            and text[-1] not in self._trailing
+            and text[-1:] not in self._trailing
         ):
             self._write(text)
             return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
@@ -158,7 +157,7 @@ class ResponseParser(RegionMachine):
             start = self._sentinels.find(text)
             if start >= 0 and len(text) - start <= _MAX_PENDING:
                 self._pending = text[start:]
-                self._fast = start == len(text)
+                self._first = "" if self._pending else self._sentinels.first
                 if not start:
                     return []
                 text = text[:start]
@@ -246,23 +245,25 @@ class ResponseParser(RegionMachine):
             return
         pending = self._undecided
         if self._position < self._buffer.end:
-            if not sentinels.exact or self._buffer.end - self._position > _MAX_PENDING:
+            if self._buffer.end - self._position > _MAX_PENDING:
                 return
             pending = self._buffer.slice(self._position, self._buffer.end) + pending
         self._pending = pending
         self._undecided = ""
         self._field = plan.name
         self._dirty = plan.dirty
-        self._first, self._second, self._trailing = sentinels.first, sentinels.second, sentinels.trailing
+        self._first = "" if pending else sentinels.first
+        self._second = sentinels.second
+        self._trailing = sentinels.trailing
         self._write = self._written.write
         self._light = True
-        self._fast = not pending
 
     def _sync(self) -> None:
         """Tell the machine of the text that went by."""
         if not self._light:
             return
-        self._light = self._fast = False
+        self._light = False
+        self._first = ""
         position = self._start + self._written.tell()
         self._buffer.restart(position)
         if position != self._position:

@@ -20,12 +20,13 @@ class Head:
     """Every match begins with any number of characters out of `skipped`, then one of `literals`.
 
     Where a text has none of the literals, nor the beginning of one at its end, and does not end with one of `skipped`, no
-    match has begun in it. `exact`: what may begin one at the end of the text really may: `skipped*` and then the literal
-    is how the pattern itself begins.
+    match has begun in it. `exact`: the pattern's alternatives begin with just that, those of `led` with `[skipped]*` and
+    the literal, the others with the literal; so what looks like the beginning of a match really may be one.
     """
 
     literals: LiteralSet
     skipped: str
+    led: frozenset[str]
     exact: bool
 
 
@@ -41,8 +42,10 @@ def pattern_head(program: Program) -> Head | None:
     if best is None:
         return None
     cut = best[2]
-    literals = {_literal(program, pc) for pc in cut.ops}
-    return Head(LiteralSet(literals), "".join(sorted(cut.skipped)), len(literals) == 1 and _is_plain(program, cut))
+    led: set[int] = set()
+    exact = _is_plain(program, program.start, cut, led)
+    literals = LiteralSet(_literal(program, pc) for pc in cut.ops)
+    return Head(literals, "".join(sorted(cut.skipped)), frozenset(_literal(program, pc) for pc in led), exact)
 
 
 @dataclass
@@ -118,16 +121,23 @@ def _literal(program: Program, pc: int) -> str:
     return text
 
 
-def _is_plain(program: Program, cut: _Cut) -> bool:
-    """Whether the pattern begins with the literal, or with `[...]*` and the literal."""
-    op = program.ops[program.start]
-    if not cut.skipped:
-        return program.start in cut.ops
-    if op[0] != SPLIT or len(op[1]) != 2:
+def _is_plain(program: Program, pc: int, cut: _Cut, led: set[int]) -> bool:
+    """Whether all ways from `pc` begin with a literal, or `[skipped]*` and a literal, which is added to `led` then."""
+    op = program.ops[pc]
+    if op[0] == CHAR:
+        return pc in cut.ops
+    if op[0] == LOOK:
+        return not op[1] and _is_plain(program, op[2], cut, led)
+    if op[0] != SPLIT:
         return False
-    turn, following = op[1]
-    one = program.ops[turn]
-    return one[0] == CHAR and one[2] == program.start and following in cut.ops
+    turn, following = op[1][0], op[1][-1]
+    first = program.ops[turn]
+    if len(op[1]) == 2 and first[0] == CHAR and first[2] == pc:
+        if following not in cut.ops or _members(program.classes[first[1]]) != cut.skipped:
+            return False
+        led.add(following)
+        return True
+    return all(_is_plain(program, target, cut, led) for target in op[1])
 
 
 def _members(one: CharClass) -> set[str] | None:

@@ -41,24 +41,29 @@ class PatternTimeoutError(Exception):
 
 
 class Sentinels:
-    """Tells of a piece of text, without a search, that no delimiter begins in it.
+    """Tells of a piece of text, without the searches at work, that no delimiter is in it, and where one may begin.
 
-    If nothing before the text has begun one, none begins before `find` says; and the text goes by at once if it has
-    neither `first` nor `second` in it and does not end with one of `trailing`.
-
-    Attributes:
-        literals: how delimiters begin, or None if there are none.
-        trailing: characters that may stand before one of `literals` and belong to it.
-        exact: what `find` says may be the beginning of a delimiter really may.
+    A text goes by at once if it has neither `first` nor `second` in it and does not end with one of `trailing`; for any
+    other, `find` tells more. Both hold where nothing before the text may have begun a delimiter.
     """
 
-    __slots__ = ("exact", "first", "literals", "second", "trailing")
+    __slots__ = ("_led", "_literals", "_patterns", "_plain", "first", "second", "trailing")
 
-    def __init__(self, literals: Iterable[str], trailing: Iterable[str], exact: bool) -> None:
-        wanted = frozenset(literals)
-        self.literals = LiteralSet(wanted) if wanted else None
-        self.trailing = "".join(sorted(trailing))
-        self.exact = exact
+    def __init__(self, literals: Iterable[str], patterns: Iterable[Pattern]) -> None:
+        """Literals, and patterns all of which have a head."""
+        plain = frozenset(literals)
+        heads = [pattern.head for pattern in patterns if pattern.head is not None]
+        wanted = plain.union(*(head.literals.literals for head in heads))
+        self._plain = LiteralSet(plain) if plain else None
+        self._literals = LiteralSet(wanted) if wanted else None
+        self.trailing = "".join(sorted({char for head in heads for char in head.skipped}))
+        # If all leads are alike and the heads exact, what may begin one after a lead is a matter of looking it up.
+        led = [head for head in heads if head.skipped]
+        alike = all(head.exact for head in heads) and len({head.skipped for head in led}) <= 1
+        self._led = (
+            frozenset(text[:end] for head in led for text in head.led for end in range(1, len(text))) if alike else None
+        )
+        self._patterns = tuple(patterns)
         firsts = sorted({literal[0] for literal in wanted})
         # Every text contains "" (so it is looked at), and hardly one a hundred NULs (so nothing is).
         self.first, self.second = ("", "") if len(firsts) > 2 else (firsts[0], firsts[-1]) if firsts else (_RARE, _RARE)
@@ -66,16 +71,29 @@ class Sentinels:
     def find(self, text: str) -> int:
         """Where what may be a delimiter begins, the length of the text if nowhere; -1 if the search has to decide."""
         size = len(text)
-        if self.literals is None:
+        if self._literals is None:
             return size
-        start, stop = self.literals.find(text, 0, False)
+        start, stop = self._literals.find(text, 0, False)
         if stop >= 0:
             return -1
-        if self.trailing and start and text[start - 1] in self.trailing:
-            if start < size:
+        if not (self.trailing and start and text[start - 1] in self.trailing):
+            return start if start == size or self._led is not None else self._hold(text, start)
+        cut = len(text[:start].rstrip(self.trailing))
+        if self._led is None:
+            return self._hold(text, cut)
+        return cut if start == size or text[start:] in self._led else start
+
+    def _hold(self, text: str, start: int) -> int:
+        """The exact answer for the few characters at the end of the text."""
+        hold = len(text) if self._plain is None else self._plain.find(text, start, False)[0]
+        for pattern in self._patterns:
+            search = pattern.search()
+            search.reset(start, None)
+            search.scan(text, start, 0)
+            if search.found is not None or search.hold < start:
                 return -1
-            start = len(text.rstrip(self.trailing))
-        return start if start == size or self.exact else -1
+            hold = min(hold, search.hold)
+        return hold
 
 
 _RARE = "\0" * 100
@@ -114,16 +132,10 @@ class Watch:
         return self._sentinels[key]
 
     def _make_sentinels(self, end: tuple[str, ...]) -> Sentinels | None:
-        literals = {*self.ranks, *end}
-        trailing: set[str] = set()
-        exact = True
-        for _, pattern in self.patterns:
-            if pattern.head is None:
-                return None
-            literals |= set(pattern.head.literals.literals)
-            trailing |= set(pattern.head.skipped)
-            exact = exact and pattern.head.exact
-        return Sentinels(literals, trailing, exact)
+        patterns = [pattern for _, pattern in self.patterns]
+        if any(pattern.head is None for pattern in patterns):
+            return None
+        return Sentinels({*self.ranks, *end}, patterns)
 
 
 class WatchRun:
