@@ -58,7 +58,7 @@ _MAX_OPS = 4_000
 # Both dialects read these alike; anything else in a flag position is left to `regex`.
 _PLAIN_FLAGS = re.UNICODE.value | re.DOTALL.value
 # POSIX classes and fuzzy counts mean something to `regex` that `re` reads as plain characters.
-_OTHER_DIALECT = re.compile(r"\[:|\{[^}]*[a-z<]|\(\?[|&V]")
+_OTHER_DIALECT = re.compile(r"\[:|(?:^|[^\\])(?:\\\\)*\{[^}]*[a-z<]|\(\?[|&V]")
 _CATEGORY_SOURCE = {
     sre.CATEGORY_SPACE: r"\s",
     sre.CATEGORY_NOT_SPACE: r"\S",
