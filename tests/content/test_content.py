@@ -69,7 +69,7 @@ def refusal(name: str, body: str, args: Any = None, **how: bool) -> BodyError:
             "xml-inline",
             {"tag_pattern": TAG, "merge_duplicates": True},
             "<p=a>[]</p><p=b>1</p><p=a>2</p><p=a>3</p>",
-            None,
+            {"a": ["[]", "2", "3"], "b": "1"},
         ),
         ("xml-inline", {"tag_pattern": TAG, "value_parser": {"name": "kv-lines"}}, "<p=a>x:1</p>", {"a": {"x": "1"}}),
         ("kv-lines", None, "\na: 5\n\nb:2 : 3\nnokey\n:7\na:6\n", {"a": "6", "b": "2 : 3", "": "7"}),
