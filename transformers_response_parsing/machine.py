@@ -36,22 +36,20 @@ class _DoubtfulClose:
 class RegionMachine:
     """Walks through a text, opening and closing regions. Subclasses supply the text and hear what happens."""
 
-    def __init__(
-        self, template: ResponseTemplate, tools: ToolSchemas | None, keep: bool, position: int, context: str | None
-    ) -> None:
+    def __init__(self, template: ResponseTemplate, tools: ToolSchemas | None, keep: bool) -> None:
         plan = template.plan
         self._template = template
         self._plan = plan
         self._tools = tools
         self._keep = keep
         self._message = Message(plan)
-        self._position = position
+        self._position = 0
         self._outside = WatchRun(plan.outside)
-        self._outside.restart(position, context)
+        self._outside.restart(0, None)
         self._run: WatchRun | None = self._outside
         # The explicit region that is open, if any; else text goes to the implicit field.
         self._region: FieldPlan | None = None
-        self._start = position  # where the body of the region (or the stretch of implicit text) begins
+        self._start = 0  # where the body of the region (or the stretch of implicit text) begins
         self._groups: dict[str, str] = {}
         self._empty_open = -1  # where an empty match opened a region: not twice at the same place
         self._scanner: JsonScanner | None = None
@@ -153,14 +151,19 @@ class RegionMachine:
         if empty:
             self._empty_open = hit.start
         plan = self._plan.fields[entry.opens]
+        self._message.opened.add(plan.name)
+        self._open(plan, hit.end, groups)
+
+    def _open(self, plan: FieldPlan, position: int, groups: dict[str, str]) -> None:
+        """A region begins at `position`."""
         self._region = plan
         self._groups = groups
-        self._message.opened.add(plan.name)
+        self._position = self._start = position
         if plan.watch is None:
             self._run = None
         else:
             self._run = WatchRun(plan.watch)
-            self._run.restart(hit.end, self._before(hit.end))
+            self._run.restart(position, self._before(position))
         self._opened(plan)
 
     def _skip(self, hit: Hit) -> None:

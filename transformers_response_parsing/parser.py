@@ -102,7 +102,7 @@ class ResponseParser(RegionMachine):
         template = load_template(response_template)
         self._ender = None if end is None else end_literals(end)
         tail = message_tail(template, prefix)
-        super().__init__(template, load_tools(tools), keeps_malformed(on_error), 0, None)
+        super().__init__(template, load_tools(tools), keeps_malformed(on_error))
         self._buffer = TextBuffer()
         self._undecided = ""  # may be the beginning of an end literal
         self._events: list[Event] = []

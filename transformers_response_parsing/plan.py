@@ -97,9 +97,25 @@ class FieldPlan:
 
 
 class Plan:
-    """A template as the parser sees it. `outside` watches while no explicit region is open."""
+    """A template as the parser sees it.
 
-    __slots__ = ("by_name", "context", "defaults", "fields", "implicit", "nested_defaults", "outside", "required")
+    Attributes:
+        outside: watches while no explicit region is open.
+        context: how many characters before a match its patterns look back on at most.
+        literal: all delimiters are literals.
+    """
+
+    __slots__ = (
+        "by_name",
+        "context",
+        "defaults",
+        "fields",
+        "implicit",
+        "literal",
+        "nested_defaults",
+        "outside",
+        "required",
+    )
 
     def __init__(self, fields: tuple[Field, ...], implicit: Field | None, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -116,6 +132,7 @@ class Plan:
         self.by_name = {plan.name: plan for plan in self.fields}
         watches = [self.outside, *(plan.watch for plan in self.fields if plan.watch is not None)]
         self.context = max(watch.context for watch in watches)
+        self.literal = not any(watch.patterns for watch in watches)
 
 
 def _kind(value: object) -> str:

@@ -6,9 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
+from .content import BodyError
 from .machine import RegionMachine
 
 __all__ = ["WholeText"]
+
+_NO_GROUPS: dict[str, str] = {}
 
 
 class WholeText(RegionMachine):
@@ -28,15 +31,68 @@ class WholeText(RegionMachine):
         tail = "" if prefix == "" else message_tail(template, prefix)
         self._text = tail + text if tail else text
         self._length = len(self._text)
-        super().__init__(template, load_tools(tools), keeps_malformed(on_error), 0, None)
+        super().__init__(template, load_tools(tools), keeps_malformed(on_error))
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""
-        if self._literal:
+        if self._plan.literal:
+            self._walk_literals()
+        elif self._literal:
             self._end_at(self._literal)
         else:
             self._end_all()
         return self._finish_message()
+
+    def _walk_literals(self) -> None:
+        """The same walk where all delimiters are literals: one search each, as long as all goes well."""
+        text, plan, message, tools = self._text, self._plan, self._message, self._tools
+        watch = plan.outside
+        position = 0
+        while watch.literals is not None:
+            start, stop = watch.literals.find(text, position, True)
+            if stop < 0:
+                break
+            if start > position:
+                self._start = position
+                self._end_stretch(start)
+                self._raise_failure()
+            position = stop
+            opens = watch.entries[watch.ranks[text[start:stop]]].opens
+            if opens is None:
+                continue
+            region = plan.fields[opens]
+            message.opened.add(region.name)
+            close = None if region.watch is None else region.watch.literals
+            start, stop = (0, -1) if close is None else close.find(text, position, True)
+            if stop >= 0 and not region.reads_anything:
+                body = text[position:start]
+                try:
+                    message.add(region, region.value(body, _NO_GROUPS, tools, False), body)
+                except BodyError:
+                    pass
+                else:
+                    position = stop
+                    continue
+            # Unclosed, or a close that may be data, or malformed: step by step from here.
+            self._open(region, position, {})
+            break
+        if self._region is None and (not self._literal or not self._straddles(position)):
+            self._start = position
+            self._end_stretch(self._length)
+            self._raise_failure()
+            return
+        if self._region is None:
+            self._start = self._position = position
+        self._outside.restart(self._position, None)
+        if self._literal:
+            self._end_at(self._literal)
+        else:
+            self._end_all()
+
+    def _straddles(self, position: int) -> bool:
+        """Whether a delimiter may begin at the end of the text, from `position` on, and run into what follows."""
+        literals = self._plan.outside.literals
+        return literals is not None and literals.find(self._text, position, False) != (self._length, -1)
 
     def _end(self) -> int:
         return self._length
