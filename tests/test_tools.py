@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from transformers_response_parsing.content import Written, compile_content
 from transformers_response_parsing.errors import ResponseParsingError, TemplateError
-from transformers_response_parsing.tools import ToolSchemas
+from transformers_response_parsing.tools import ToolSchemas, complete_calls
 
 LAX = {"name": "json", "args": {"allow_non_json": True}}
 
@@ -244,6 +244,27 @@ def test_the_arguments_become_an_object_where_they_mean_one(arguments: Any, expe
 def test_missing_arguments_mean_none() -> None:
     schemas = ToolSchemas.load([tool({"n": INTEGER})])
     assert schemas.type_calls({"type": "function", "function": {"name": "f"}}) == call({})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"function": {"name": "f"}}, {"function": {"name": "f", "arguments": {}}}),
+        (call(None), call({})),
+        ([call(None), call({"a": 1}), 5], [call({}), call({"a": 1}), 5]),
+    ],
+)
+def test_without_tools_a_call_without_arguments_can_be_completed(value: Any, expected: Any) -> None:
+    before = copy.deepcopy(value)
+    assert complete_calls(value) == expected
+    assert value == before
+
+
+@pytest.mark.parametrize(
+    "value", [None, "x", {"function": 5}, {"function": {"name": 5}}, {"name": "f"}, [1], call({"a": None}), call("")]
+)
+def test_what_is_complete_or_no_call_is_the_same_object(value: Any) -> None:
+    assert complete_calls(value) is value
 
 
 def test_calls_of_other_tools_and_other_values_stay_as_they_are() -> None:

@@ -7,25 +7,21 @@ value first needs them, so recursive schemas end where the data ends, and a tool
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .content.json_content import decode_json
-from .content.json_dialect import Dialect
+from .content.casts import CASTS, FAILED, decode_container
 from .content.written import Written, unwrap
-from .errors import BodyError, ResponseParsingError
-from .limits import MAX_DEPTH, MAX_INT_DIGITS
+from .errors import ResponseParsingError
+from .limits import MAX_DEPTH
 
-__all__ = ["ToolSchemas"]
+__all__ = ["ToolSchemas", "complete_calls"]
 
 Tools = Iterable["dict[str, Any] | Callable[..., Any]"]
 
 _MAX_ALTERNATIVES = 64
 _MAX_STEPS = 2000
 _TYPES = ("integer", "number", "boolean", "null", "object", "array", "string")
-_FAILED: Any = object()
-_PYTHON = Dialect(repairs=True)
 
 
 class ToolSchemas:
@@ -102,7 +98,7 @@ class ToolSchemas:
         if arguments is None or arguments == "":
             return {}
         if type(arguments) is not dict and type(text) is str:
-            decoded = _decode(text)
+            decoded = decode_container(text)
             arguments = decoded if type(decoded) is dict else arguments
         if type(arguments) is not dict:
             return unwrap(arguments)
@@ -120,6 +116,21 @@ class ToolSchemas:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolSchemas:
         return self
+
+
+def complete_calls(value: Any) -> Any:
+    """The value of a region, with `"arguments": {}` in each call that has none or null; for when no tools are given.
+
+    Anything but a call (`{"function": {"name": str, ...}}`) or a list of calls is returned as it is. Nothing is changed in
+    place.
+    """
+    if type(value) is list:
+        completed = [complete_calls(item) if type(item) is dict else item for item in value]
+        return completed if any(new is not old for new, old in zip(completed, value, strict=True)) else value
+    function = value.get("function") if type(value) is dict else None
+    if type(function) is dict and type(function.get("name")) is str and function.get("arguments") is None:
+        return {**value, "function": {**function, "arguments": {}}}
+    return value
 
 
 def _convert(tool: Any, index: int) -> Mapping[str, Any]:
@@ -325,7 +336,7 @@ class _Node:
         kind = type(value)
         if kind is str:
             typed = self._text(value, depth)
-            return value if typed is _FAILED else typed
+            return value if typed is FAILED else typed
         if kind is Written:
             return self._written(value, depth)
         if kind is dict:
@@ -345,34 +356,34 @@ class _Node:
         if not self.order and not self.has_string:
             return unwrap(value.value)
         typed = self._text(value.text, depth)
-        if typed is not _FAILED:
+        if typed is not FAILED:
             return typed
         return value.text if self.has_string else self.type_value(value.value, depth)
 
     def _text(self, text: str, depth: int) -> Any:
-        """The text as the first type it can be, or `_FAILED`."""
+        """The text as the first type it can be, or `FAILED`."""
         if any(alt.enum is not None and text in alt.enum for alt in self.alternatives):
             return text
         for kind, alternative in self.order:
-            typed = _CASTS[kind](text) if kind in _CASTS else self._decoded(kind, text, depth)
+            typed = CASTS[kind](text) if kind in CASTS else self._decoded(kind, text, depth)
             if typed is None and self.has_string and text.strip() not in ("null", "None"):
                 continue  # any other spelling may be meant as text
-            if typed is _FAILED or (alternative.inferred and alternative.enum and typed not in alternative.enum):
+            if typed is FAILED or (alternative.inferred and alternative.enum and typed not in alternative.enum):
                 continue
             return typed
-        return _FAILED
+        return FAILED
 
     def _decoded(self, kind: str, text: str, depth: int) -> Any:
         """The object or array the text encodes, typed inside."""
         if depth > MAX_DEPTH:
-            return _FAILED
+            return FAILED
         # Where a string is allowed too, what is no JSON is that string.
-        value = _decode(text, strict=self.has_string)
+        value = decode_container(text, strict=self.has_string)
         if kind == "object" and type(value) is dict:
             return self.type_object(value, depth)
         if kind == "array" and type(value) is list:
             return self._array(value, depth)
-        return _FAILED
+        return FAILED
 
     def type_object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
         """`value` with each entry typed that the schema describes."""
@@ -426,69 +437,6 @@ class _Node:
     def _only_integers(self) -> bool:
         kinds = {kind for kind, _ in self.order}
         return "integer" in kinds and "number" not in kinds
-
-
-def _integer(text: str) -> Any:
-    if len(text) > MAX_INT_DIGITS:
-        return _FAILED
-    try:
-        return int(text)
-    except ValueError:
-        value = _float(text)
-        return int(value) if value is not _FAILED and value.is_integer() else _FAILED
-
-
-def _number(text: str) -> Any:
-    """An int where the text has no fraction, else a float; `1e3` is 1000."""
-    if "." not in text:
-        value = _integer(text)
-        if value is not _FAILED:
-            return value
-    return _float(text)
-
-
-def _float(text: str) -> Any:
-    try:
-        value = float(text)
-    except ValueError:
-        return _FAILED
-    return value if math.isfinite(value) else _FAILED
-
-
-def _boolean(text: str) -> Any:
-    word = text.strip().lower() if len(text) < 100 else ""
-    return True if word in ("true", "1") else False if word in ("false", "0") else _FAILED
-
-
-def _null(text: str) -> Any:
-    return None if len(text) < 100 and text.strip().lower() in ("null", "none") else _FAILED
-
-
-_CASTS: dict[str, Callable[[str], Any]] = {
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "null": _null,
-}
-
-
-def _decode(text: str, *, strict: bool = False, again: int = 2) -> Any:
-    """The object or array `text` encodes, or `_FAILED`; without `strict` also as a Python literal, or encoded twice."""
-    first = text.lstrip()[:1]
-    if first not in ("{", "[", "(", '"', "'") or not first:
-        return _FAILED
-    try:
-        value = decode_json(text, written=True)
-    except BodyError:
-        if strict:
-            return _FAILED
-        try:
-            value = _PYTHON.read(text, on_number=lambda value, source: Written(value, source, True), exact=True)
-        except BodyError:
-            return _FAILED
-    if type(value) is str:
-        return _decode(value, again=again - 1) if again and not strict else _FAILED
-    return value
 
 
 def _type_of(value: Any) -> str:
