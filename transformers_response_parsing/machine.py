@@ -51,12 +51,13 @@ class RegionMachine:
         self._region: FieldPlan | None = None
         self._start = 0  # where the body of the region (or the stretch of implicit text) begins
         self._groups: dict[str, str] = {}
+        self._depth = 0  # regions of the same field inside of the open one, where it nests
         self._empty_open = -1  # where an empty match opened a region: not twice at the same place
         self._scanner: JsonScanner | None = None
         self._scanned = 0
         self._doubt: _DoubtfulClose | None = None
         self._failure: OutputError | None = None
-        self._stalled: Hit | None = None
+        self._stalled: tuple[bool, Hit] | None = None  # an empty match to skip once more text is there; outside?
 
     # -- supplied by subclasses -------------------------------------------------------------------------------------
 
@@ -109,8 +110,11 @@ class RegionMachine:
 
     def _walk(self, final: bool) -> None:
         """Go as far as the text that is there decides; to its end if nothing follows (`final`)."""
-        if self._stalled is not None and self._stalled.start < self._end():
-            self._skip(self._stalled)
+        if self._stalled is not None and self._stalled[1].start < self._end():
+            outside, stalled = self._stalled
+            self._stalled = None
+            if outside or self._region is not None:
+                self._skip(stalled, self._outside if outside else self._run)
         while True:
             if self._doubt is not None and not self._resolve(self._doubt, final):
                 return
@@ -127,7 +131,7 @@ class RegionMachine:
                 return
             if self._region is None:
                 self._leave_implicit(hit, run)
-            else:
+            elif not self._is_nested(hit, run):
                 self._close(hit)
             if self._failure is not None:
                 self._raise_failure()
@@ -137,12 +141,12 @@ class RegionMachine:
         entry = run.watch.entries[hit.rank]
         empty = hit.end == hit.start
         if empty and entry.opens is not None and hit.start == self._empty_open:
-            self._skip(hit)
+            self._skip(hit, run)
             return
         groups = self._captures(entry.delimiter, hit)
         ended = self._end_stretch(hit.start)
         if empty and entry.opens is None and not ended:
-            self._skip(hit)
+            self._skip(hit, run)
             return
         self._position = self._start = hit.end
         if entry.opens is None:
@@ -158,6 +162,7 @@ class RegionMachine:
         """A region begins at `position`."""
         self._region = plan
         self._groups = groups
+        self._depth = 0
         self._position = self._start = position
         if plan.watch is None:
             self._run = None
@@ -166,13 +171,15 @@ class RegionMachine:
             self._run.restart(position, self._before(position))
         self._opened(plan)
 
-    def _skip(self, hit: Hit) -> None:
+    def _skip(self, hit: Hit, run: WatchRun | None) -> None:
         """An empty match must not be taken (again): its pattern is looked for one character further on."""
-        known = hit.start < self._end()
-        # What the pattern may look back on there has perhaps not come yet.
-        self._stalled = None if known else hit
-        if hit.start + 1 >= self._position:
-            self._outside.skip(hit, self._before(hit.start + 1) if known else None)
+        if run is None or hit.start + 1 < self._position:
+            return
+        if hit.start < self._end():
+            run.skip(hit, self._before(hit.start + 1))
+        else:  # what the pattern may look back on there has not come yet
+            self._stalled = (run is self._outside, hit)
+            run.skip(hit, None)
 
     def _end_stretch(self, stop: int) -> bool:
         """The stretch of implicit text ends at `stop`. False if there was none."""
@@ -187,6 +194,17 @@ class RegionMachine:
         else:
             self._message.add(plan, value, body)
             self._closed(plan, value)
+        return True
+
+    def _is_nested(self, hit: Hit, run: WatchRun) -> bool:
+        """Whether the delimiter opens or closes a region inside of the open one, and so is data."""
+        if hit.rank == 0 and not self._depth:
+            return False
+        self._depth += 1 if hit.rank else -1
+        if hit.end > hit.start:
+            run.move_to(hit.end, self._before(hit.end))
+        else:
+            self._skip(hit, run)
         return True
 
     def _close(self, hit: Hit, certain: bool = False) -> None:
@@ -216,6 +234,8 @@ class RegionMachine:
     def _go_outside(self, position: int) -> None:
         self._region = None
         self._scanner = None
+        if self._stalled is not None and not self._stalled[0]:
+            self._stalled = None
         self._start = position
         self._run = self._outside
         self._outside.move_to(position, self._before(position))

@@ -23,11 +23,12 @@ class FieldPlan:
 
     Attributes:
         field: the compiled field.
-        watch: its close, or None if it runs to the end. (Of the implicit field: None, see `Plan.outside`.)
+        watch: its close (and its open, if it nests), or None if it runs to the end. (Of the implicit field: None, see `Plan.outside`.)
         dirty: the chunks are raw text, not part of the value.
         blank_lead: whitespace at the begin of a region is no part of its clean chunks.
         stretched: it collects the stretches of text between other regions into one string (SPEC 7.3).
         collects: several regions make up one value.
+        nests: its open inside of its region opens an inner region, which is data.
         reads_anything: a body that is no JSON is text, so that parsing it never fails.
         has_strings: a close inside of an unfinished JSON string is data (SPEC 7.8).
     """
@@ -41,6 +42,7 @@ class FieldPlan:
         "field",
         "has_strings",
         "name",
+        "nests",
         "reads_anything",
         "stretched",
         "watch",
@@ -52,7 +54,11 @@ class FieldPlan:
         self.name = field.name
         self.dirty = content.dirty
         implicit = field.open is None
-        self.watch = None if implicit or field.close is None else Watch([Entry(field.close, None)])
+        self.nests = getattr(field, "nests", False) and field.open is not None and field.close is not None
+        self.watch = None
+        if field.open is not None and field.close is not None:
+            entries = [Entry(field.close, None)]
+            self.watch = Watch([*entries, Entry(field.open, field.index)] if self.nests else entries)
         self.blank_lead = content.strips and not content.dirty
         plain = type(content) is TextContent and field.transform is None
         self.stretched = implicit and plain and not field.repeats

@@ -64,7 +64,7 @@ class WholeText(RegionMachine):
             message.opened.add(region.name)
             close = None if region.watch is None else region.watch.literals
             start, stop = (0, -1) if close is None else close.find(text, position, True)
-            if stop >= 0 and not region.reads_anything:
+            if stop >= 0 and not region.reads_anything and not region.nests:
                 body = text[position:start]
                 try:
                     message.add(region, region.value(body, _NO_GROUPS, tools, False), body)
