@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from transformers_response_parsing import cli, cli_demo, demo
 from transformers_response_parsing.cli import main
 from transformers_response_parsing.cli_console import Console
 from transformers_response_parsing.demo import play_recordings, recordings, token_pieces
+from transformers_response_parsing.demo_live import choose_template
 from transformers_response_parsing.demo_view import EventView
+from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.library import get_template
 
 ESCAPE = "\x1b["
@@ -127,6 +130,52 @@ def test_live_demo_without_torch_says_what_to_install(
     monkeypatch.setattr(demo_live.importlib.util, "find_spec", lambda name: None)
     assert main(["demo", "--model", "some/model"]) == 1
     assert "pip install torch" in capsys.readouterr().err
+
+
+ASSETS = Path(os.environ.get("TRP_TEST_ASSETS") or Path.home() / ".cache" / "transformers-response-parsing")
+
+
+@pytest.mark.model
+def test_live_demo_with_a_model() -> None:
+    """A real model's answer, parsed while it writes; the message is what was streamed."""
+    for module in ("torch", "gguf", "accelerate"):
+        pytest.importorskip(module)
+    folder = ASSETS / "smollm2"
+    if not folder.is_dir():
+        pytest.skip("needs the model that scripts/fetch_test_assets.py fetches")
+    gguf = next(folder.glob("*.gguf")).name
+    done = run(
+        *("demo", "--model", str(folder), "--gguf-file", gguf, "--template", "qwen3"),
+        *("--prompt", "Say hello.", "--max-new-tokens", "12"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "response template: the family qwen3, as asked for" in done.stderr
+    streamed, _, message = done.stdout.partition("The message\n")
+    content = json.loads(message)["content"]
+    assert content
+    shown = "".join(line.removeprefix("  │ ") for line in streamed.splitlines() if line.startswith("  │ "))
+    assert shown == content.replace("\n", "")
+
+
+class SmallTokenizer:
+    """What choose_template reads of a tokenizer."""
+
+    def __init__(self, chat_template: str = "", **init_kwargs: Any) -> None:
+        self.chat_template = chat_template
+        self.init_kwargs = init_kwargs
+
+
+def test_live_demo_uses_the_tokenizer_s_template_or_its_family_s_or_what_is_asked_for(tmp_path: Path) -> None:
+    own = {"start_anchor": "<a>", "fields": {"content": {}}}
+    assert choose_template(SmallTokenizer(response_template=own), None) == (own, "the tokenizer's own")
+    harmony = "<|start|>assistant<|channel|><|message|>"
+    assert choose_template(SmallTokenizer(harmony), None)[1].startswith("family gptoss: ")
+    assert choose_template(SmallTokenizer(harmony), "cohere")[0] == get_template("cohere").response_template
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"response_template": own}), encoding="utf-8")
+    assert choose_template(SmallTokenizer(harmony), str(file))[0] == own
+    with pytest.raises(ResponseParsingError, match="--template"):
+        choose_template(SmallTokenizer("{{ messages }}"), None)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def play_recordings(console: Console, *, family: str | None = None, speed: float
         raise ResponseParsingError(msg)
     view = EventView(console)
     console.line("What chat models write, and the message it becomes.", "bold")
-    view.legend(("reasoning_content", "content", "tool_calls"))
+    view.legend(("reasoning_content", "content", "tool_calls"), raw=True)
     for recording in chosen:
         _play(view, recording, speed)
     console.line()

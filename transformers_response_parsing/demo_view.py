@@ -23,15 +23,16 @@ class EventView:
         self._colors = dict(_COLORS)
         self._column = 0
 
-    def legend(self, fields: Iterable[str]) -> None:
-        """One line: which colour is which field."""
+    def legend(self, fields: Iterable[str], *, raw: bool = False) -> None:
+        """One line: which colour is which field, and with `raw` which the text as the model wrote it."""
         marks = [self._console.style(f"■ {field}", self._color(field)) for field in fields]
-        self._console.line(f"  {'   '.join(marks)}   {self._console.style('■ as the model wrote it', 'dim')}")
+        if raw:
+            marks.append(self._console.style("■ as the model wrote it", "dim"))
+        self._console.line(f"  {'   '.join(marks)}")
 
     def title(self, name: str, right: str) -> None:
         """A rule with the name of what comes, and where it is from."""
-        width = min(self._console.width, 100)
-        rule = "━" * max(4, width - len(name) - len(right) - 6)
+        rule = "━" * max(4, self._width() - len(name) - len(right) - 6)
         self._console.line()
         self._console.write(f"━━ {self._console.style(name, 'bold')} {rule} ")
         self._console.line(right, "dim")
@@ -43,8 +44,10 @@ class EventView:
 
     def raw(self, text: str) -> None:
         """Text as the model wrote it, indented."""
+        width = self._width() - 2
         for line in text.split("\n"):
-            self._console.line(f"  {line}", "dim")
+            for start in range(0, len(line) or 1, width):
+                self._console.line(f"  {line[start : start + width]}", "dim")
 
     def show(self, event: Mapping[str, Any]) -> None:
         """One event."""
@@ -73,7 +76,7 @@ class EventView:
             self._console.line(f"  {line}", *(color if line not in "{}" else ()))
 
     def _grow(self, text: str, color: str) -> None:
-        width = max(20, min(self._console.width, 100) - 5)
+        width = self._width() - 5
         shown = ""
         for char in text.replace("\r", ""):
             if self._column == width or (char == "\n" and self._column):
@@ -97,6 +100,9 @@ class EventView:
         calls = value if isinstance(value, list) else [value]
         for call in calls:
             self._console.line(f"  └ {json.dumps(call, ensure_ascii=False)}", color, "bold")
+
+    def _width(self) -> int:
+        return max(24, min(self._console.width, 100))
 
     def _end_of_line(self) -> None:
         if self._column:
