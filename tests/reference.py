@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import regex
+
 from transformers_response_parsing.content import compile_content, unwrap
 from transformers_response_parsing.errors import BodyError
 from transformers_response_parsing.tools import ToolSchemas
@@ -63,88 +64,87 @@ class Result:
 class _Machine:
     template: Mapping[str, Any]
     text: str
-    stop: int
+    end_literal: str
     spans: list[Span] = field(default_factory=list)
     found: list[Region] = field(default_factory=list)
 
-    def find(self, spec: Mapping[str, Any], kind: str, start: int, *, zero_width: bool = True) -> Match | None:
-        """The first match of a field's open or close at or after `start`."""
-        if kind in spec:
-            literals = [spec[kind]] if isinstance(spec[kind], str) else spec[kind]
-            for at in range(start, self.stop):
-                hits = [literal for literal in literals if self.text.startswith(literal, at)]
-                if hits:
-                    return Match(at, at + max(map(len, hits)), {})
-            return None
-        pattern = spec.get(f"{kind}_pattern")
-        if pattern is None:
-            return None
-        match = regex.compile(pattern, regex.DOTALL).search(self.text, start)
-        if match is None or match.start() > self.stop:
-            return None
-        if match.start() == self.stop < len(self.text):
-            return None
-        if not zero_width and match.start() == match.end() == start:
-            return self.find(spec, kind, start + 1) if start < self.stop else None
-        groups = {name: value for name, value in match.groupdict().items() if value is not None}
-        return Match(match.start(), match.end(), groups)
+    def best(self, watched: Sequence[tuple[str, str]], start: int, *, fresh: bool) -> tuple[str, Match] | None:
+        """The field and the delimiter that come first: the earliest, then the longest, then an open before a close."""
+        hit = self._best(self.text + self.end_literal, watched, start, fresh=fresh) if self.end_literal else None
+        if hit is not None and hit[1].start < len(self.text) < hit[1].end:
+            return hit  # it begins before the end of the turn and runs into what ends it
+        return self._best(self.text, watched, start, fresh=fresh)
+
+    def _best(
+        self, text: str, watched: Sequence[tuple[str, str]], start: int, *, fresh: bool
+    ) -> tuple[str, Match] | None:
+        hits: list[tuple[tuple[int, int, bool, int], str, Match]] = []
+        for index, (name, key) in enumerate(watched):
+            match = find(text, self.template["fields"][name], key, start, zero_width=fresh)
+            if match is not None:
+                hits.append(((match.start, match.start - match.end, key == "close", index), name, match))
+        return min(hits)[1:] if hits else None
 
     def run(self) -> None:
+        """Walk through the text."""
         fields = self.template["fields"]
         implicit = next((name for name in fields if not {"open", "open_pattern"} & fields[name].keys()), None)
+        watched = [(name, "close" if name == implicit else "open") for name in fields]
         position, opened_without_width_at = 0, -1
-        while position < self.stop or (position == self.stop == len(self.text)):
-            candidates: list[tuple[int, int, int, int, str, Match]] = []
-            for index, (name, spec) in enumerate(fields.items()):
-                if name != implicit:
-                    fresh = opened_without_width_at != position
-                    match = self.find(spec, "open", position, zero_width=fresh)
-                    if match:
-                        candidates.append((match.start, match.start - match.end, 0, index, name, match))
-                else:
-                    # A close without width where nothing is open closes nothing, and would do so for ever.
-                    match = self.find(spec, "close", position, zero_width=False)
-                    if match:
-                        candidates.append((match.start, match.start - match.end, 1, index, name, match))
-            if not candidates:
-                self.stretch(implicit, position, self.stop, {}, cut_off=True)
+        while position <= len(self.text):
+            hit = self.outside(watched, position, fresh=opened_without_width_at != position)
+            if hit is None:
+                self.stretch(implicit, position, len(self.text), {}, cut_off=True)
                 return
-            *_, name, match = min(candidates, key=lambda item: item[:4])
-            if name == implicit:
-                self.stretch(implicit, position, match.start, match.groups, cut_off=False)
-                self.delimiter(match)
-                position = match.end
-                continue
-            self.stretch(implicit, position, match.start, {}, cut_off=False)
+            name, match = hit
+            closes = name == implicit
+            self.stretch(implicit, position, match.start, match.groups if closes else {}, cut_off=False)
             self.delimiter(match)
+            position = match.end
+            if closes:
+                continue
             if match.start == match.end:
                 opened_without_width_at = match.start
-            close = self.close(fields[name], match.end)
-            end = self.stop if close is None else close.start
+            close = self.close(name, position)
+            # A delimiter that runs into the end of the turn has taken all there was.
+            start = min(position, len(self.text))
+            end = len(self.text) if close is None else close.start
             groups = {**match.groups, **(close.groups if close else {})}
-            # A delimiter that runs into the end literal has taken all there was.
-            body = Span("body", min(match.end, self.stop), max(end, min(match.end, self.stop)))
-            self.spans.append(body)
-            self.found.append(Region(name, body.start, body.end, groups, close is None))
+            self.spans.append(Span("body", start, max(start, end)))
+            self.found.append(Region(name, start, max(start, end), groups, close is None))
             if close is None:
                 return
             self.delimiter(close)
             position = close.end
 
-    def close(self, spec: Mapping[str, Any], start: int) -> Match | None:
+    def outside(self, watched: Sequence[tuple[str, str]], position: int, *, fresh: bool) -> tuple[str, Match] | None:
+        """The next open, or close of the implicit field. A close without width where nothing is open closes nothing."""
+        opens = [pair for pair in watched if pair[1] == "open"]
+        hits = [
+            (match.start, match.start - match.end, rank, name, match)
+            for rank, found in enumerate(
+                (
+                    self.best(opens, position, fresh=fresh),
+                    self.best([pair for pair in watched if pair[1] == "close"], position, fresh=False),
+                )
+            )
+            if found is not None
+            for name, match in (found,)
+        ]
+        return min(hits)[3:] if hits else None
+
+    def close(self, name: str, start: int) -> Match | None:
         """The close of a region that begins at `start`; closes inside the strings of a json body are passed over."""
-        first = match = self.find(spec, "close", start)
-        while match is not None and spec.get("content") == "json":
-            after = string_after(self.text[start : self.stop], match.start - start)
+        hit = self.best([(name, "close")], start, fresh=True)
+        while hit is not None and self.template["fields"][name].get("content") == "json":
+            after = string_after(self.text[start:], hit[1].start - start)
             if after is None:
-                return match
-            if after < 0:
-                return match
-            match = self.find(spec, "close", start + after)
-        return match if match is not None or first is None else None
+                break
+            hit = self.best([(name, "close")], start + after, fresh=True)
+        return None if hit is None else hit[1]
 
     def delimiter(self, match: Match) -> None:
-        self.spans.append(Span("delimiter", match.start, min(match.end, self.stop)))
+        self.spans.append(Span("delimiter", match.start, min(match.end, len(self.text))))
 
     def stretch(self, implicit: str | None, start: int, end: int, groups: dict[str, str], *, cut_off: bool) -> None:
         if start >= end:
@@ -158,10 +158,30 @@ class _Machine:
             self.found.append(Region(implicit, start, end, groups, cut_off))
 
 
-def string_after(body: str, at: int) -> int | None:
-    """For a close at `at` of a json body: None if it is a close; else where the string it is data of has ended.
+def find(text: str, spec: Mapping[str, Any], key: str, start: int, *, zero_width: bool) -> Match | None:
+    """The first match of a field's open or close at or after `start`; `zero_width` False: none without width there."""
+    if key in spec:
+        literals = [spec[key]] if isinstance(spec[key], str) else spec[key]
+        for at in range(start, len(text)):
+            hits = [literal for literal in literals if text.startswith(literal, at)]
+            if hits:
+                return Match(at, at + max(map(len, hits)), {})
+        return None
+    pattern = spec.get(f"{key}_pattern")
+    match = None if pattern is None else regex.compile(pattern, regex.DOTALL).search(text, start)
+    if match is None:
+        return None
+    if not zero_width and match.start() == match.end() == start:
+        return find(text, spec, key, start + 1, zero_width=True) if start < len(text) else None
+    return Match(
+        match.start(), match.end(), {name: value for name, value in match.groupdict().items() if value is not None}
+    )
 
-    -1 if it is inside a string, but the string does not end or the JSON does not go on after it: then it is a close too.
+
+def string_after(body: str, at: int) -> int | None:
+    """For a close at `at` of a json body: None if it is one, else where the string that it is data of has ended.
+
+    It is one too where the string does not end, or the JSON does not go on after it.
     """
     if _state(body[:at]) != "string":
         return None
@@ -170,14 +190,14 @@ def string_after(body: str, at: int) -> int | None:
         if state == "complete":
             return end
         if state == "broken":
-            return -1
+            return None
         if state != "string":
             rest = body[end:].lstrip(" \t\n\r")
             if not rest:
-                return -1
+                return None
             upto = len(body) - len(rest) + 1
-            return end if _state(body[:upto]) != "broken" else -1
-    return -1
+            return end if _state(body[:upto]) != "broken" else None
+    return None
 
 
 _SCALAR = regex.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
@@ -254,8 +274,9 @@ def regions(
 ) -> tuple[list[Region], list[Span]]:
     """The regions of `tail` (the prefix after its anchor) and `generation`, and what every character is."""
     text = tail + generation
-    ends = [at for at in (text.find(literal, len(tail)) for literal in end) if at >= 0]
-    machine = _Machine(template, text, min(ends, default=len(text)))
+    found = [(at, -len(literal)) for literal in end for at in [text.find(literal, len(tail))] if at >= 0]
+    stop, size = min(found, default=(len(text), 0))
+    machine = _Machine(template, text[:stop], text[stop : stop - size])
     machine.run()
     return machine.found, machine.spans
 

@@ -10,12 +10,25 @@ from typing import Any
 import regex
 from hypothesis import strategies as st
 
-__all__ = ["Case", "Pattern", "cases", "chunking_names", "literal_cases", "patterns"]
+__all__ = ["ALPHABET", "LITERALS", "Case", "Pattern", "cases", "chunking_names", "literal_cases", "patterns"]
 
 LITERALS = ("<t>", "</t>", "<tt>", "<t", "<u>", "</u>", "|", "||", "ab", "aab", "abab", "\n#", "#", "◁x▷", "</", ">")
 ALPHABET = "ab<>/t#| \n1"
 FILLERS = (" ", "\n", "a", "b", "x", "1", "<", "</", "\n\n", "é", "👩", '"', "{", "}", "Hi there", "  ")
-JSON_BODIES = ("1", "{}", "[]", '"s"', '{"a": 1}', '{"a": "x"}', "[1, [2]]", "null", "true", '{"a": {"b": []}}', "{x", "")
+JSON_BODIES = (
+    "1",
+    "{}",
+    "[]",
+    '"s"',
+    '{"a": 1}',
+    '{"a": "x"}',
+    "[1, [2]]",
+    "null",
+    "true",
+    '{"a": {"b": []}}',
+    "{x",
+    "",
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +132,9 @@ def _parts(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @st.composite
-def _delimiter(draw: st.DrawFn, spec: dict[str, Any], key: str, *, only_literals: bool, zero_width: bool = True) -> list[str]:
+def _delimiter(
+    draw: st.DrawFn, spec: dict[str, Any], key: str, *, only_literals: bool, zero_width: bool = True
+) -> list[str]:
     """Put an `open` or `close` into a field; return texts that hit it."""
     if only_literals or draw(st.booleans()):
         if draw(st.booleans()):
@@ -169,15 +184,18 @@ def cases(draw: st.DrawFn, *, only_literals: bool = False, only_text: bool = Fal
         template["defaults"] = draw(st.sampled_from([{"role": "assistant"}, {"role": "assistant", "other": None}]))
     bodies = JSON_BODIES if any(spec.get("content") == "json" for spec in fields.values()) else ("1", "a: b")
     pieces = st.one_of(
-        st.sampled_from(examples),
-        st.sampled_from(examples),
+        *[st.sampled_from(examples)] * 4,
         st.sampled_from(FILLERS),
         st.sampled_from(bodies),
         st.sampled_from(examples).flatmap(lambda text: st.integers(0, len(text)).map(lambda size: text[:size])),
         st.text(ALPHABET, max_size=4),
-        *([st.sampled_from(examples).map(lambda text: json.dumps({"k": f"x{text}y"}))] if "json" in str(fields) else []),
+        *(
+            [st.sampled_from(examples).map(lambda text: json.dumps({"k": f"x{text}y"}))]
+            if "json" in str(fields)
+            else []
+        ),
     )
-    text = "".join(draw(st.lists(pieces, max_size=10)))
+    text = "".join(draw(st.lists(pieces, min_size=1, max_size=14)))
     border = draw(st.integers(0, len(text))) if draw(st.booleans()) else 0
     if "<A>" in text[:border]:
         border = 0
@@ -195,7 +213,9 @@ def _rest(draw: st.DrawFn, spec: dict[str, Any], only_text: bool) -> None:
     elif choice == 1 and spec.get("content", "text") == "text":
         spec.update(repeats=True, join=draw(st.sampled_from(["", "\n", "+"])))
     elif choice == 2:
-        spec["transform"] = draw(st.sampled_from(["{content}", {"type": "function", "function": "{content}"}, ["{content}", 1]]))
+        spec["transform"] = draw(
+            st.sampled_from(["{content}", {"type": "function", "function": "{content}"}, ["{content}", 1]])
+        )
 
 
 def literal_cases() -> st.SearchStrategy[Case]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-import transformers_response_parsing as trp
-
 from chunkings import NAMES, chunks, merge, pieces, without_errors
 from vectors import FOLDER, VECTORS, load_files, strictly_equal
+
+import transformers_response_parsing as trp
 
 PARSED = [vector for vector in VECTORS if "message" in vector]
 REFUSED = [vector for vector in VECTORS if vector.get("error", {}).get("kind") == "template"]
@@ -103,7 +103,9 @@ def test_clean_chunks_are_part_of_the_value(vector: dict[str, Any]) -> None:
     text, first = "", {implicit}
     for event in vector.get("initial_events", []) + vector["events"]:
         field = fields[event["field"]]
-        assert event.get("dirty", False) == (event["type"] == "region_chunk" and field.get("content", "text") not in CLEAN_TYPES)
+        assert event.get("dirty", False) == (
+            event["type"] == "region_chunk" and field.get("content", "text") not in CLEAN_TYPES
+        )
         if event["type"] == "region_open":
             text = ""
         elif event["type"] == "region_chunk":

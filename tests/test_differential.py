@@ -10,23 +10,26 @@ closes inside JSON strings (difference 8) are excuses, and each must be seen to 
 from __future__ import annotations
 
 import copy
+import json
 import logging
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import reference
 import regex
-import transformers_response_parsing as trp
+from chunkings import chunks, merge
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
+from strategies import Case, cases, chunking_names
+from vectors import VECTORS, strictly_equal
+
+import transformers_response_parsing as trp
 from transformers_response_parsing.content import compile_content
 from transformers_response_parsing.errors import BodyError
 from transformers_response_parsing.transform import compile_transform
-
-import reference
-from chunkings import chunks, merge
-from strategies import Case, cases, chunking_names
-from vectors import VECTORS, strictly_equal
 
 transformers = pytest.importorskip("transformers")
 VERSION = tuple(int(part) for part in transformers.__version__.split(".")[:2])
@@ -71,7 +74,11 @@ def ours(template: dict[str, Any], prefix: str, cut: list[str], tools: Any = Non
     return message, initial, merge(events + last)
 
 
-COMPARABLE = [v for v in VECTORS if v["native"] != "not-applicable" and not (isinstance(v["native"], dict) and "hangs" in v["native"])]
+COMPARABLE = [
+    v
+    for v in VECTORS
+    if v["native"] != "not-applicable" and not (isinstance(v["native"], dict) and "hangs" in v["native"])
+]
 
 
 @needs_recorded
@@ -100,6 +107,67 @@ def test_every_difference_has_a_vector() -> None:
     """Each number of the list is shown by at least one vector."""
     shown = {v["native"]["difference"] for v in VECTORS if isinstance(v["native"], dict)}
     assert shown == {1, 2, 3, 4, 5, 6, 7, 8, "tools"}
+
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "differences.md"
+EXAMPLE = re.compile(r"<!-- vector: (\S+) -->\n```text\n(.*?)```\n", re.DOTALL)
+
+
+def written(value: Any) -> str:
+    """A value as the page has it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def told(events: list[dict[str, Any]]) -> str:
+    """Events as the page has them."""
+    words = []
+    for item in events:
+        kind = item["type"].removeprefix("region_")
+        words.append(
+            f"{kind} {item['field']}" if kind == "open" else f"{kind} {written(item.get('text', item.get('value')))}"
+        )
+    return ", ".join(words)
+
+
+def example(vector: dict[str, Any]) -> str:
+    """The example of a vector, as the page must have it."""
+    recorded = vector["native"]
+    lines = [("fields", written(vector["template"]["fields"]))]
+    if "defaults" in vector["template"]:
+        lines.append(("defaults", written(vector["template"]["defaults"])))
+    if "tools" in vector:
+        lines.append(("parameters", written(vector["tools"][0]["function"]["parameters"])))
+    if vector["prefix"]:
+        lines.append(("prompt", written(vector["prefix"])))
+    cut = recorded.get("chunks")
+    lines.append(("generated", written(vector["output"]) if cut is None else " ".join(map(written, cut))))
+    if "hangs" in recorded:
+        lines += [("transformers", "never returns"), ("here", written(vector["message"]))]
+    elif "error" in vector:
+        paths = ", ".join(vector["error"].get("paths", []))
+        lines += [
+            ("transformers", written(recorded["message"])),
+            ("here", f"error: {paths or vector['error']['field']}"),
+        ]
+    elif "message" in recorded and not strictly_equal(recorded["message"], vector["message"]):
+        lines += [("transformers", written(recorded["message"])), ("here", written(vector["message"]))]
+    else:
+        theirs = recorded.get("initial_events", []) + recorded["events"]
+        lines += [
+            ("transformers", told(theirs)),
+            ("here", told(vector.get("initial_events", []) + vector["events"])),
+            ("message", f"{written(vector['message'])} in both"),
+        ]
+    return "".join(f"{name:<14}{text}\n" for name, text in lines)
+
+
+def test_the_page_shows_what_the_vectors_say() -> None:
+    """Each example of docs/differences.md is that of its vector, and there is one for each difference."""
+    known = {vector["id"]: vector for vector in VECTORS}
+    found = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    for name, block in found:
+        assert block == example(known[name]), f"{name} should be:\n{example(known[name])}"
+    assert {known[name]["native"]["difference"] for name, _ in found} == {1, 2, 3, 4, 5, 6, 7, 8, "tools"}
 
 
 def native_view(case: Case) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
@@ -146,7 +214,19 @@ def _matches_nothing(spec: dict[str, Any], key: str) -> bool:
     pattern = spec.get(f"{key}_pattern")
     if pattern is None:
         return False
-    return bool(regex.search(r"\\Z|\$|\(\?[=!<]", pattern)) or regex.compile(pattern, regex.DOTALL).match("") is not None
+    return (
+        bool(regex.search(r"\\Z|\$|\(\?[=!<]", pattern)) or regex.compile(pattern, regex.DOTALL).match("") is not None
+    )
+
+
+def _stops_for_good(case: Case) -> bool:
+    """Whether the close of the implicit field matches without width before the end, where the other side stops."""
+    text = case.tail + case.output
+    for spec in case.template["fields"].values():
+        if "close_pattern" in spec and not {"open", "open_pattern"} & spec.keys():
+            matches = regex.finditer(spec["close_pattern"], text, regex.DOTALL)
+            return any(match.start() == match.end() < len(text) for match in matches)
+    return False
 
 
 def _close_in_string(case: Case) -> bool:
@@ -155,7 +235,9 @@ def _close_in_string(case: Case) -> bool:
     for spec in lenient["fields"].values():
         if spec.get("content") == "json":
             spec["content"] = "text"
-    return reference.regions(lenient, case.tail, case.output) != reference.regions(case.template, case.tail, case.output)
+    return reference.regions(lenient, case.tail, case.output) != reference.regions(
+        case.template, case.tail, case.output
+    )
 
 
 @given(cases(), chunking_names())
@@ -179,6 +261,9 @@ def test_generated_cases_are_equal_or_explained(case: Case, cut: str) -> None:
     if _close_in_string(case):
         event("difference 8")
         return
+    if _stops_for_good(case):
+        event("difference 7")
+        return
     view = native_view(case)
     assume(view is not None)
     assert view is not None
@@ -193,7 +278,9 @@ def test_generated_cases_are_equal_or_explained(case: Case, cut: str) -> None:
 
 def _depends_on_cut(case: Case) -> bool:
     """Whether the other side gives different answers to different cuts of one text: difference 7."""
-    answers = [native(case.template, case.prefix, chunks(name, case.output)) for name in ("whole", "chars", "size:2", "size:3")]
+    answers = [
+        native(case.template, case.prefix, chunks(name, case.output)) for name in ("whole", "chars", "size:2", "size:3")
+    ]
     text = case.tail + case.output
     answers += [native(case.template, "<A>" + text[:at], [text[at:]]) for at in range(len(text) + 1)]
     seen = [[answer[0], merge(answer[1] + answer[2])] if answer else None for answer in answers]
@@ -210,7 +297,9 @@ SCHEMAS = st.one_of(
     st.just({}),
 )
 VALUES = st.one_of(
-    st.sampled_from(["7", "-3", "007", "7.0", "1.50", "1e3", "true", "False", "1", "0", "null", "None", "abc", '{"x": 1}', "[1]"]),
+    st.sampled_from(
+        ["7", "-3", "007", "7.0", "1.50", "1e3", "true", "False", "1", "0", "null", "None", "abc", '{"x": 1}', "[1]"]
+    ),
     st.integers().map(str),
     st.text("ab1 .-", max_size=4),
 )
@@ -244,9 +333,14 @@ def _call(field: dict[str, Any], value: str, schema: dict[str, Any]) -> tuple[An
 @needs_recorded
 @given(SCHEMAS, VALUES)
 def test_arguments_are_typed_alike(schema: dict[str, Any], value: str) -> None:
-    """Text typed by a flat schema comes out the same."""
+    """Text typed by a flat schema comes out the same, but for the digits that a float has no room for."""
     mine, theirs = _call(CALL, value, schema)
-    assert strictly_equal(mine, theirs)
+    assert strictly_equal(mine, theirs) or _rounded(mine, theirs, value)
+
+
+def _rounded(mine: Any, theirs: Any, value: str) -> bool:
+    """Whether a whole number went through a float on the other side and lost digits, and is exact here."""
+    return type(mine) is int and mine == int(value) and theirs == int(float(value))
 
 
 @needs_recorded

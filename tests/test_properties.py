@@ -6,17 +6,18 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import transformers_response_parsing as trp
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
-
 import reference
 from chunkings import chunks, merge, without_errors
-from strategies import ALPHABET, Case, cases, chunking_names, literal_cases
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from strategies import ALPHABET, LITERALS, Case, cases, chunking_names, literal_cases
 from vectors import VECTORS, strictly_equal
+
+import transformers_response_parsing as trp
 
 # The reference reads strict JSON only.
 KNOWN_TO_REFERENCE = [
@@ -37,6 +38,14 @@ def load(template: dict[str, Any]) -> trp.ResponseTemplate:
         raise
 
 
+def attempt(action: Callable[[], Any]) -> tuple[Any, trp.ResponseParsingError | None]:
+    """What the action gives, or the error of ours that it raises; any other error fails the test."""
+    try:
+        return action(), None
+    except trp.ResponseParsingError as error:
+        return None, error
+
+
 def finish(parser: trp.ResponseParser, events: list[Any]) -> Outcome:
     """Message, all merged events, unclaimed text; without the wording of faults."""
     message, last = parser.finalize()
@@ -45,9 +54,9 @@ def finish(parser: trp.ResponseParser, events: list[Any]) -> Outcome:
     return message, without_errors(merge(events + last)), "".join(parser.unclaimed)
 
 
-def run(case: Case, cut: str) -> Outcome:
+def run(case: Case, cut: str, end: list[str] | None = None) -> Outcome:
     """Parse a case with its generation cut in the way named."""
-    parser = trp.ResponseParser(load(case.template), case.prefix, on_error="keep")
+    parser = trp.ResponseParser(load(case.template), case.prefix, on_error="keep", end=end)
     events = list(parser.initial_events)
     for chunk in chunks(cut, case.output):
         events += parser.feed(chunk)
@@ -71,6 +80,16 @@ def test_any_cut_gives_what_the_whole_text_says(case: Case, cut: str) -> None:
     """Message, events and unclaimed text are those of the slow reference on the whole text (invariants 1 and 4)."""
     message, events, unclaimed = run(case, cut)
     expected = reference.parse(case.template, case.tail, case.output)
+    assert strictly_equal(message, expected.message)
+    assert strictly_equal(events, expected.events)
+    assert unclaimed == expected.unclaimed
+
+
+@given(cases(), chunking_names(), st.lists(st.sampled_from(LITERALS), min_size=1, max_size=2))
+def test_the_end_of_the_turn_is_where_the_whole_text_has_it(case: Case, cut: str, end: list[str]) -> None:
+    """With `end`, the same: nothing after the first of its literals in the generation is parsed."""
+    message, events, unclaimed = run(case, cut, end)
+    expected = reference.parse(case.template, case.tail, case.output, end=end)
     assert strictly_equal(message, expected.message)
     assert strictly_equal(events, expected.events)
     assert unclaimed == expected.unclaimed
@@ -172,21 +191,24 @@ def test_a_copy_goes_on_where_the_parser_was(case: Case, cut: str, how: str) -> 
 def test_only_our_errors(case: Case, cut: str) -> None:
     """With `raise`, a text gives a message or an OutputError that carries what `keep` has up to there (invariant 5)."""
     template = load(case.template)
-    kept = run(case, cut)
-    faults = kept[0].get("malformed", [])
-    try:
+    kept = run(case, cut)[0]
+    faults = kept.get("malformed", [])
+
+    def parse() -> dict[str, Any]:
         parser = trp.ResponseParser(template, case.prefix)
         for chunk in chunks(cut, case.output):
             parser.feed(chunk)
-        message, _ = parser.finalize()
-    except trp.OutputError as error:
-        assert faults
+        return parser.finalize()[0]
+
+    message, error = attempt(parse)
+    if error is None:
+        assert not faults
+        assert strictly_equal(message, kept)
+    else:
+        assert isinstance(error, trp.OutputError)
         assert {"field": error.field, "raw": error.raw} == faults[0]
         assert "malformed" not in error.partial_message
         assert str(error)
-    else:
-        assert not faults
-        assert strictly_equal(message, kept[0])
 
 
 JSON_VALUES = st.recursive(
@@ -205,7 +227,9 @@ FIELD_KEYS = st.sampled_from(
 )
 FIELD_VALUES = st.one_of(
     JSON_VALUES,
-    st.sampled_from(["<t>", "(", "(?P<n>x)", "{content}", "{n}", "json", "text", "xml-inline", "a*", "(a*)*b", "$", "{1,"]),
+    st.sampled_from(
+        ["<t>", "(", "(?P<n>x)", "{content}", "{n}", "json", "text", "xml-inline", "a*", "(a*)*b", "$", "{1,"]
+    ),
 )
 WILD_TEMPLATES = st.one_of(
     JSON_VALUES,
@@ -226,15 +250,15 @@ WILD_TEMPLATES = st.one_of(
 @example({"start_anchor": "<A>", "fields": {"a": {"open_pattern": "(a*)*b"}}}, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
 def test_any_json_is_a_template_or_a_template_error(template: Any, text: str) -> None:
     """Whatever is given as a template: a TemplateError at load, or a parser that keeps to our errors (invariant 5)."""
-    try:
-        loaded = trp.ResponseTemplate.load(template if isinstance(template, dict) else json.dumps(template))
-    except trp.TemplateError as error:
+    loaded, error = attempt(
+        lambda: trp.ResponseTemplate.load(template if isinstance(template, dict) else json.dumps(template))
+    )
+    if error is not None:
+        assert isinstance(error, trp.TemplateError)
         assert error.problems
         return
-    try:
-        trp.parse_response(text, loaded, prefix="", on_error="keep")
-    except trp.OutputError as error:
-        assert str(error)
+    _, error = attempt(lambda: trp.parse_response(text, loaded, prefix="", on_error="keep"))
+    assert error is None or isinstance(error, trp.OutputError)
 
 
 @pytest.mark.parametrize("content", ["text", "int", "float", "bool", "json", "kv-lines", "python-call-list"])
@@ -252,7 +276,18 @@ def test_any_json_is_a_template_or_a_template_error(template: Any, text: str) ->
         "-" * 1000,
         "a:" * 1000,
     ],
-    ids=["digits", "brackets", "braces", "backslashes", "call", "exponent", "surrogate", "controls", "dashes", "colons"],
+    ids=[
+        "digits",
+        "brackets",
+        "braces",
+        "backslashes",
+        "call",
+        "exponent",
+        "surrogate",
+        "controls",
+        "dashes",
+        "colons",
+    ],
 )
 def test_hostile_bodies_give_a_value_or_our_error(content: str, body: str) -> None:
     """No RecursionError, no ValueError of int(), whatever the body (invariant 5)."""
@@ -268,7 +303,7 @@ def test_hostile_bodies_give_a_value_or_our_error(content: str, body: str) -> No
 
 
 def test_a_finished_parser_takes_no_more() -> None:
-    """feed and finalize after finalize are RuntimeErrors."""
+    """Feed and finalize after finalize are RuntimeErrors."""
     parser = trp.ResponseParser({"start_anchor": "<A>", "fields": {"content": {}}}, "")
     parser.finalize()
     with pytest.raises(RuntimeError):
