@@ -14,6 +14,7 @@ class LiteralSet:
     """Several literals, of which the earliest counts, and at the same start the longest.
 
     Attributes:
+        literals: the literals, the longest first.
         first_chars: the characters they begin with.
     """
 
@@ -21,11 +22,16 @@ class LiteralSet:
         ordered = sorted(set(literals), key=lambda literal: (-len(literal), literal))
         self.literals = tuple(ordered)
         self.first_chars = frozenset(literal[0] for literal in ordered)
-        self._longest = len(ordered[0])
         self._single = ordered[0] if len(ordered) == 1 else None
-        self._search: Any = re.compile(_alternation(ordered)).search
-        self._begin: Any = re.compile(f"[{''.join(re.escape(char) for char in sorted(self.first_chars))}]").search
-        self._unfinished = frozenset(literal[:end] for literal in ordered for end in range(1, len(literal)))
+        self._whole: Any = re.compile(_alternation(ordered)).search
+        self._begun: Any = re.compile(_begun(ordered)).search
+        # Complete ones that no more text can make longer.
+        self._done = frozenset(
+            literal
+            for literal in ordered
+            if not any(other != literal and other.startswith(literal) for other in ordered)
+        )
+        self._known = frozenset(ordered)
 
     def find(self, text: str, index: int, final: bool) -> tuple[int, int]:
         """Look in `text[index:]`; `final` if nothing follows.
@@ -33,28 +39,19 @@ class LiteralSet:
         Returns:
             (start, end) of the match that counts; or (hold, -1) if there is none (yet): no match starts before hold.
         """
-        single = self._single
-        if single is not None:
-            start = text.find(single, index)
-            end = start + len(single)
-        else:
-            match = self._search(text, index)
-            start, end = (-1, -1) if match is None else match.span()
-        size = len(text)
         if final:
-            return (start, end) if start >= 0 else (size, -1)
-        # A literal that is still incomplete begins in the last `longest - 1` characters.
-        place = max(index, size - self._longest + 1)
-        last = size if start < 0 else start + 1 if single is None else 0
-        while place < last:
-            found = self._begin(text, place, last)
-            if found is None:
-                break
-            place = found.start()
-            if text[place:] in self._unfinished:
-                return place, -1
-            place += 1
-        return (start, end) if start >= 0 else (size, -1)
+            if self._single is not None:
+                start = text.find(self._single, index)
+                return (start, start + len(self._single)) if start >= 0 else (len(text), -1)
+            match = self._whole(text, index)
+            return (len(text), -1) if match is None else match.span()
+        match = self._begun(text, index)
+        if match is None:
+            return len(text), -1
+        start, end = match.span()
+        if end < len(text) or match.group() in self._done:
+            return start, end
+        return start, -1
 
 
 def _alternation(literals: Sequence[str]) -> str:
@@ -63,3 +60,24 @@ def _alternation(literals: Sequence[str]) -> str:
         rest = "|".join(re.escape(literal[1:]) for literal in literals)
         return f"{re.escape(literals[0][0])}(?:{rest})"
     return "|".join(map(re.escape, literals))
+
+
+def _begun(literals: Sequence[str]) -> str:
+    r"""One expression for each literal, and for any beginning of one that the text ends with: `a(?:b(?:c|\Z)|\Z)`."""
+    tree: dict[str, Any] = {}
+    for literal in literals:
+        node = tree
+        for char in literal:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _branches(tree, "")
+
+
+def _branches(node: dict[str, Any], stop: str) -> str:
+    complete = "" in node
+    branches = [re.escape(char) + _branches(below, r"|\Z") for char, below in node.items() if char]
+    if not branches:
+        return ""
+    if len(branches) == 1 and not stop:
+        return branches[0]
+    return f"(?:{'|'.join(branches)}{stop}{'|' if complete else ''})"

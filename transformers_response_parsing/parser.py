@@ -120,7 +120,7 @@ class ResponseParser(RegionMachine):
         self._light_run: WatchRun | None = None
         self._sentinels = _NO_WATCH.sentinels(self._ender) or _NO_SENTINELS
         self._field = self._first = self._second = self._trailing = ""
-        self._dirty = False
+        self._dirty = self._only_first = False
         self._write = self._written.write
         self.initial_events: list[Event] = self._take(tail) if tail else []
 
@@ -140,9 +140,9 @@ class ResponseParser(RegionMachine):
         """
         if (
             text.__class__ is str
+            and text
             and self._first not in text
-            and self._second not in text
-            and text[-1:] not in self._trailing
+            and (self._only_first or (self._second not in text and text[-1] not in self._trailing))
         ):
             self._write(text)
             return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
@@ -255,6 +255,7 @@ class ResponseParser(RegionMachine):
         self._first = "" if pending else sentinels.first
         self._second = sentinels.second
         self._trailing = sentinels.trailing
+        self._only_first = not sentinels.trailing and sentinels.second == sentinels.first
         self._write = self._written.write
         self._light = True
 
