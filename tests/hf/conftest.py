@@ -13,9 +13,9 @@ import pytest
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything imports huggingface_hub
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-from hf.helpers import TEMPLATE, make_tokenizer  # noqa: E402
+from hf.helpers import TEMPLATE, make_tokenizer
 
-import transformers_response_parsing as trp  # noqa: E402
+import transformers_response_parsing as trp
 
 
 def pytest_configure(config: pytest.Config) -> None:

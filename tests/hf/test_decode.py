@@ -15,7 +15,7 @@ from transformers_response_parsing.hf.inputs import decode_function, decode_ids
 TEXTS = [
     "plain text",
     "naïve – “quotes” 你好 👩‍🚀🏳️‍🌈 e\u0301",
-    "<think>\nhm…</think>\n\n<tool_call>{\"a\": \"é\"}</tool_call><|im_end|>",
+    '<think>\nhm…</think>\n\n<tool_call>{"a": "é"}</tool_call><|im_end|>',
     "a replacement character \ufffd of the model's own \ufffd\ufffd",
     "  leading and trailing spaces  ",
     "",

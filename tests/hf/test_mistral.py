@@ -63,10 +63,17 @@ def test_it_is_read_from_the_file_beside_and_parses(tekken: Path, tmp_path: Path
     tokenizer = tokenizer_class().from_pretrained(with_template(tekken, tmp_path / "in"))
     assert tokenizer.response_template == TEMPLATE
     prompt = tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=True)
-    response = tokenizer.encode("Hello 你好", add_special_tokens=False) + [tokenizer.eos_token_id, tokenizer.pad_token_id]
+    response = [
+        *tokenizer.encode("Hello 你好", add_special_tokens=False),
+        tokenizer.eos_token_id,
+        tokenizer.pad_token_id,
+    ]
     message = {"role": "assistant", "content": "Hello 你好"}
     assert tokenizer.parse_response(response, prefix=prompt) == message
-    assert tokenizer.parse_response([response, "a</s>"], prefix=prompt) == [message, {"role": "assistant", "content": "a"}]
+    assert tokenizer.parse_response([response, "a</s>"], prefix=prompt) == [
+        message,
+        {"role": "assistant", "content": "a"},
+    ]
     call = tokenizer.parse_response('[TOOL_CALLS]f[ARGS]{"a": 1}</s>', prefix=prompt)["tool_calls"][0]
     assert call["function"] == {"name": "f", "arguments": {"a": 1}}
 

@@ -167,8 +167,6 @@ def test_multimodal_chats_are_parsed_in_the_same_way(tokenizer: Any, name: str) 
     assert pipeline(text=prefill)[0]["generated_text"][-1]["content"] == [{"type": "text", "text": "Sure, yes"}]
 
 
-
-
 @pytest.mark.parametrize("name", ["ImageTextToTextPipeline", "AnyToAnyPipeline"])
 def test_multimodal_pipelines_type_the_arguments_too(tokenizer: Any, name: str) -> None:
     tokenizer.chat_template = tokenizer.chat_template.replace("m['content']", "m['content'][0]['text']")

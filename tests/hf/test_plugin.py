@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hf.helpers import make_tokenizer
 
 import transformers_response_parsing as trp
-from hf.helpers import make_tokenizer
 from transformers_response_parsing.hf.patching import Ledger, PostImportHook
 
 NAMES = ("response_template", "parse_response", "get_response_parser")
@@ -142,7 +142,9 @@ def test_without_transformers_enable_says_what_is_missing(monkeypatch: pytest.Mo
     import importlib.util
 
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "transformers" else real(name, *rest))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "transformers" else real(name, *rest)
+    )
     with pytest.raises(ImportError, match="pip install transformers"):
         trp.enable()
     assert not trp.status().enabled
@@ -195,7 +197,9 @@ def test_the_hook_fires_once_and_leaves_no_trace_on_the_module(tmp_path: Any, mo
     del sys.modules["trp_hooked"]
 
 
-def test_a_module_that_fails_to_import_is_patched_when_it_is_imported_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_that_fails_to_import_is_patched_when_it_is_imported_again(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "trp_failing.py"
     file.write_text("raise RuntimeError('not yet')\n")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -13,7 +13,9 @@ from hf.test_processor import make_processor
 
 import transformers_response_parsing as trp
 
-OUTPUT = '<think>\nhm… 👩‍🚀</think>\n\nHello 你好\n<tool_call>{"name": "f", "arguments": {"a": "é"}}</tool_call><|im_end|>'
+OUTPUT = (
+    '<think>\nhm… 👩‍🚀</think>\n\nHello 你好\n<tool_call>{"name": "f", "arguments": {"a": "é"}}</tool_call><|im_end|>'
+)
 
 
 def generate(tokenizer: Any, streamer: Any, output: str = OUTPUT, sizes: tuple[int, ...] = (1,)) -> None:
@@ -69,7 +71,9 @@ def test_text_comes_out_as_soon_as_its_token_is_there(tokenizer: Any) -> None:
 
 
 @pytest.mark.parametrize(("prefill", "field"), [("<think>\n", "reasoning_content"), ("Sure, ", "content")])
-def test_what_the_prompt_wrote_of_the_message_is_in_the_initial_events(tokenizer: Any, prefill: str, field: str) -> None:
+def test_what_the_prompt_wrote_of_the_message_is_in_the_initial_events(
+    tokenizer: Any, prefill: str, field: str
+) -> None:
     events: list[Any] = []
     streamer = trp.ResponseStreamer(tokenizer, prefix=tokenizer.encode(PROMPT + prefill), on_event=events.append)
     assert streamer.initial_events[0] == {"type": "region_open", "field": field}
@@ -86,7 +90,7 @@ def test_another_thread_can_iterate(tokenizer: Any) -> None:
     events = list(streamer)
     thread.join()
     assert streamer.message is not None
-    assert [event["value"] for event in events if event["type"] == "region_close"][0] == "hm… 👩‍🚀"
+    assert next(event["value"] for event in events if event["type"] == "region_close") == "hm… 👩‍🚀"
     assert list(streamer) == []
 
 
@@ -106,11 +110,10 @@ def test_an_error_of_generate_reaches_the_iteration(tokenizer: Any) -> None:
 
     streamer = trp.ResponseStreamer(tokenizer, prefix=PROMPT, timeout=60)
     streamer.start(failing)
-    seen = []
+    iteration = iter(streamer)
+    assert [next(iteration)["type"] for _ in range(3)] == ["region_open", "region_chunk", "region_chunk"]
     with pytest.raises(RuntimeError, match="out of memory"):
-        for event in streamer:
-            seen.append(event)
-    assert seen[0]["type"] == "region_open"
+        next(iteration)
     with pytest.raises(RuntimeError, match="out of memory"):
         list(streamer)
 
