@@ -35,6 +35,7 @@ __all__ = ["Automaton", "State", "Transition"]
 
 _MAX_STATES = 2_000
 _MAX_CHARS_PER_STATE = 512
+_MAX_CHAIN = 64
 
 # Which of the program's classes hold a character.
 _Signature = tuple[bool, ...]
@@ -63,10 +64,32 @@ class Transition(NamedTuple):
     match: tuple[int, bool] | None
 
 
+class Run(NamedTuple):
+    """What a certain text does to a state: the new state, and for each of its threads the old one it came from, or -n if
+    it starts n characters after the begin of the text."""
+
+    text: str
+    state: State
+    source: tuple[int, ...]
+
+
 class State:
     """A set of threads in order of priority; `searching` while a match may start later."""
 
-    __slots__ = ("by_char", "final", "head", "jump", "looped", "moving", "searching", "threads")
+    __slots__ = (
+        "at_end",
+        "by_char",
+        "chain",
+        "chained",
+        "ended",
+        "final",
+        "head",
+        "jump",
+        "looped",
+        "moving",
+        "searching",
+        "threads",
+    )
 
     def __init__(self, threads: tuple[_Thread, ...], searching: bool) -> None:
         self.threads = threads
@@ -76,10 +99,16 @@ class State:
         # jump(text, i): the next place from i on where the state may change, or -1. Set once the state was seen to loop.
         self.jump: Callable[[str, int], int] | None = None
         self.looped = False
+        # What the end of the text does, once asked for.
+        self.ended = False
+        self.at_end: tuple[int, bool] | None = None
         # The threads that start anew with every character of such a loop.
         self.moving: tuple[int, ...] = ()
-        # (literal that every match begins with, state after it, starts of its threads relative to the literal)
-        self.head: tuple[str, State, tuple[int, ...]] | None = None
+        # Of a start state: the head, and what its literals do.
+        self.head: tuple[Head, dict[str, Run]] | None = None
+        # A text that the first thread goes on with, and whether that was looked for.
+        self.chain: Run | None = None
+        self.chained = False
 
     def __repr__(self) -> str:
         return f"State({self.threads}, searching={self.searching})"
@@ -152,7 +181,10 @@ class Automaton:
 
     def finish(self, state: State) -> tuple[int, bool] | None:
         """The match, if any, that the end of the text makes true (as in `Transition.match`)."""
-        return self._step(state, None, False).match
+        if not state.ended:
+            state.at_end = self._step(state, None, False).match
+            state.ended = True
+        return state.at_end
 
     def _step(self, state: State, char: _Signature | None, more: bool) -> Transition:
         ops = self._ops
@@ -353,18 +385,44 @@ class Automaton:
             return
         state.moving = tuple(range(len(state.threads)))
         state.jump = _head_finder(head.literals, head.skipped)
-        if not head.exact or head.skipped or len(head.literals.literals) > 1 or self.program.has_looks:
+        if not head.exact or self.program.has_looks:
             return
-        literal = head.literals.literals[0]
+        runs = {literal: self._run(state, literal) for literal in head.literals.literals}
+        known = {literal: run for literal, run in runs.items() if run is not None}
+        if known:
+            state.head = (head, known)
+
+    def learn_chain(self, state: State) -> None:
+        """If the thread of the highest priority goes on with a certain text, find out what that does as a whole."""
+        state.chained = True
+        if self.program.has_looks or self.program.context_classes:
+            return
+        text = ""
         reached = state
-        starts = [0] * len(state.threads)
-        for place, char in enumerate(literal, 1):
+        while reached.threads and len(text) < _MAX_CHAIN:
+            kind, *arguments = self._ops[reached.threads[0][0]]
+            one = self._classes[arguments[0]] if kind == CHAR else None
+            if one is None or not one.is_single:
+                break
+            (char,) = one.chars
             made = self.step(reached, char)
-            if made.match is not None:
-                return
-            starts = [starts[source] if source >= 0 else place for source in made.source]
+            if made.match is not None or not made.state.threads or made.source[0] != 0:
+                break
+            text += char
             reached = made.state
-        state.head = (literal, reached, tuple(starts))
+        if len(text) > 2:
+            state.chain = self._run(state, text)
+
+    def _run(self, state: State, text: str) -> Run | None:
+        """What reading `text` does, or None if something matches on the way."""
+        starts = list(range(len(state.threads)))
+        for place, char in enumerate(text, 1):
+            made = self.step(state, char)
+            if made.match is not None:
+                return None
+            starts = [starts[source] if source >= 0 else -place for source in made.source]
+            state = made.state
+        return Run(text, state, tuple(starts))
 
 
 def _stays(source: tuple[int, ...]) -> bool:
@@ -376,11 +434,10 @@ def _finder(classes: list[Any]) -> Callable[[str, int], int]:
     source = "".join(one.source for one in classes)
     if not source:
         return _never
-    if all(len(one.chars) == 1 and not one.ranges and not one.categories for one in classes):
-        chars = {char for one in classes for char in one.chars}
-        if len(chars) == 1:
-            (char,) = chars
-            return _single_finder(char)
+    chars = {char for one in classes for char in one.chars}
+    if len(chars) == 1 and not any(one.ranges or one.categories for one in classes):
+        (char,) = chars
+        return _single_finder(char)
     plain = all(not one.categories for one in classes)
     search: Any = re.compile(f"[{source}]").search if plain else regex.compile(f"[{source}]", regex.V0).search
 

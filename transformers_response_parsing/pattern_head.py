@@ -61,7 +61,7 @@ def _single_characters(program: Program) -> set[str]:
     for op in program.ops:
         if op[0] == CHAR:
             one = program.classes[op[1]]
-            if len(one.chars) == 1 and not (one.negated or one.ranges or one.categories):
+            if one.is_single:
                 found |= one.chars
     return found
 
@@ -114,7 +114,7 @@ def _literal(program: Program, pc: int) -> str:
     text = ""
     while len(text) < _MAX_LITERAL and program.ops[pc][0] == CHAR:
         one = program.classes[program.ops[pc][1]]
-        if len(one.chars) != 1 or one.negated or one.ranges or one.categories:
+        if not one.is_single:
             break
         text += next(iter(one.chars))
         pc = program.ops[pc][2]

@@ -99,6 +99,11 @@ class CharClass:
         return inside is not self.negated
 
     @property
+    def is_single(self) -> bool:
+        """Whether it is one certain character."""
+        return len(self.chars) == 1 and not (self.negated or self.ranges or self.categories)
+
+    @property
     def source(self) -> str:
         """The members (of the complement, if negated) as the inside of a character class."""
         singles = "".join(re.escape(char) for char in sorted(self.chars))

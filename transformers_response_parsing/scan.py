@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from . import limits
-from .automaton import Automaton, State, Transition
+from .automaton import Automaton, Run, State, Transition
 
 __all__ = ["Scan"]
 
@@ -63,21 +63,29 @@ class Scan:
         assert state is not None
         end = len(text)
         while index < end:
-            jump = state.jump
-            if jump is not None:
-                place = jump(text, index)
+            if state.head is not None:
+                index, run = self._find_head(state, text, index, base)
+                if index >= end:
+                    break
+            elif state.jump is not None:
+                place = state.jump(text, index)
                 if place != index:
                     index = end if place < 0 else place
                     self._move_new_starts(state, base + index)
                     if index >= end:
                         break
-                head = state.head
-                if head is not None and text.startswith(head[0], index):
-                    state = head[1]
-                    self.starts = [base + index + start for start in head[2]]
-                    index += len(head[0])
-                    self.marks = [base + index] * len(self.starts)
-                    continue
+                run = None
+            else:
+                run = state.chain
+                if run is not None and not text.startswith(run.text, index):
+                    run = None
+            if run is not None:
+                here = base + index
+                starts = self.starts
+                self.starts = [starts[which] if which >= 0 else here - which for which in run.source]
+                state = run.state
+                index += len(run.text)
+                continue
             char = text[index]
             made = state.by_char.get(char)
             if made is None:
@@ -98,8 +106,11 @@ class Scan:
                 state = following
                 self.starts = self.marks = []
                 break
-            if following is state and not state.looped:
-                self.automaton.learn_jump(state)
+            if following is state:
+                if not state.looped:
+                    self.automaton.learn_jump(state)
+            elif not following.chained:
+                self.automaton.learn_chain(following)
             here = base + index
             starts = self.starts
             self.starts = [starts[which] if which >= 0 else here for which in source]
@@ -112,6 +123,23 @@ class Scan:
             state = following
         self.state = state
         self.at = base + index
+
+    def _find_head(self, state: State, text: str, index: int, base: int) -> tuple[int, Run | None]:
+        """From a start state: where to go on, and what is read there at once."""
+        assert state.head is not None
+        head, runs = state.head
+        start, stop = head.literals.find(text, index, False)
+        literal = text[start:stop] if stop >= 0 else ""
+        begin = start
+        if begin > index and head.skipped and text[begin - 1] in head.skipped and (not literal or literal in head.led):
+            begin = index + len(text[index:begin].rstrip(head.skipped))
+        if begin != index:
+            self._move_new_starts(state, base + begin)
+        run = runs.get(literal)
+        if run is None or begin == start:
+            return begin, run
+        # The lead is read by the way: it leaves the state as it is.
+        return start, run
 
     def _step(self, state: State, char: str) -> Transition:
         # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
