@@ -11,13 +11,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .check import check_template
     from .errors import OutputError, ResponseParsingError, TemplateError
     from .hf import ResponseStreamer, disable, enable, status
     from .library import TemplateEntry, TemplateMatch, find_template, get_template, list_templates
     from .parser import ResponseParser, parse_response
+    from .report import CaseResult, CheckReport
     from .template import ResponseTemplate
 
 __all__ = (
+    "CaseResult",
+    "CheckReport",
     "OutputError",
     "ResponseParser",
     "ResponseParsingError",
@@ -26,6 +30,7 @@ __all__ = (
     "TemplateEntry",
     "TemplateError",
     "TemplateMatch",
+    "check_template",
     "disable",
     "enable",
     "find_template",
@@ -37,6 +42,8 @@ __all__ = (
 
 # The module each public name lives in. `hf` is the only one that imports transformers, and only when it is used.
 _HOMES = {
+    "CaseResult": "report",
+    "CheckReport": "report",
     "OutputError": "errors",
     "ResponseParser": "parser",
     "ResponseParsingError": "errors",
@@ -45,6 +52,7 @@ _HOMES = {
     "TemplateEntry": "library",
     "TemplateError": "errors",
     "TemplateMatch": "library",
+    "check_template": "check",
     "disable": "hf",
     "enable": "hf",
     "find_template": "library",

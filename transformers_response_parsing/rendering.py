@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chat templates as functions: a conversation in, its text out; from a tokenizer or from the Jinja text alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .errors import ResponseParsingError
+
+__all__ = ["TURN_ENDS", "ChatRenderer", "RenderError", "chat_templates"]
+
+Message = dict[str, Any]
+
+# Tokens that end a turn, the more telling first. A chat template's text does not say which `eos_token` its tokenizer has:
+# a tokenizer knows it, for a bare text it is guessed from these.
+TURN_ENDS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eot|>",
+    "<|end_of_text|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<|role_end|>",
+    "<|endofturn|>",
+    "[|endofturn|]",
+    "<｜end▁of▁sentence｜>",
+    "<|end_of_sentence|>",
+    "<seed:eos>",
+    "<|return|>",
+    "<|end|>",
+    "<|eos|>",
+    "</s>",
+    "<eos>",
+    "<|endoftext|>",
+)
+_STARTS = {"<|begin_of_text|>": "<|eot_id|>", "<｜begin▁of▁sentence｜>": "<｜end▁of▁sentence｜>", "<bos>": "<eos>"}
+# A fixed day, so that two renderings of a conversation can be compared.
+_TODAY = (2026, 1, 31)
+
+
+class RenderError(Exception):
+    """The chat template can't render a conversation; the message says why, as a clause ("raises …")."""
+
+
+class ChatRenderer:
+    """Renders conversations with a tokenizer's (or processor's) chat template, or with a chat template given as text.
+
+    Args:
+        source: a tokenizer, a processor, the text of a chat template, or several texts by name.
+        bos_token: for a chat template given as text: what `bos_token` stands for.
+        eos_token: the same for `eos_token`; guessed from the text if not given.
+
+    Attributes:
+        text: the Jinja text (all of them, if there are several).
+        end: tokens after which the tokenizer's generations are over; () if the tokenizer is not known.
+
+    Raises:
+        ResponseParsingError: there is no chat template.
+    """
+
+    def __init__(self, source: Any, *, bos_token: str | None = None, eos_token: str | None = None) -> None:
+        self._texts = chat_templates(source)
+        if not self._texts:
+            msg = "there is no chat template to render conversations with: pass a tokenizer that has one, or its text"
+            raise ResponseParsingError(msg)
+        self.text = "\n".join(self._texts.values())
+        self._tokenizer = None if isinstance(source, (str, Mapping)) else getattr(source, "tokenizer", source)
+        self._memory: dict[str, str | RenderError] = {}
+        if self._tokenizer is None:
+            eos = eos_token or _guess_eos(self.text)
+            self._tokens = {"bos_token": _guess_bos(self.text) if bos_token is None else bos_token, "eos_token": eos}
+            self.end: tuple[str, ...] = (eos,) if eos else ()
+        else:
+            from .hf.tokenizer import end_tokens
+
+            self.end = tuple(end_tokens(self._tokenizer))
+
+    def render(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: list[dict[str, Any]] | None = None,
+        generation: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The text of a conversation. Remembered: the same question is answered at once.
+
+        Args:
+            messages: as for `apply_chat_template`.
+            tools: JSON schemas.
+            generation: with the beginning of an answer (`add_generation_prompt`).
+            options: variables that the chat template reads, `enable_thinking` for example.
+
+        Raises:
+            RenderError: the chat template can't.
+        """
+        key = json.dumps([messages, bool(tools) and tools, generation, dict(options or {})])
+        if key not in self._memory:
+            try:
+                self._memory[key] = self._render(list(messages), tools, generation, dict(options or {}))
+            except Exception as error:  # noqa: BLE001 -- a chat template is a program: anything may go wrong in it
+                self._memory[key] = RenderError(_reason(error))
+        answer = self._memory[key]
+        if isinstance(answer, RenderError):
+            raise RenderError(str(answer))
+        return answer
+
+    def reads(self, name: str) -> bool:
+        """Whether the chat template mentions a variable or key of this name."""
+        return name in self.text
+
+    def _render(self, messages: list[Message], tools: Any, generation: bool, options: dict[str, Any]) -> str:
+        if self._tokenizer is not None:
+            if len(self._texts) == 1 and not isinstance(getattr(self._tokenizer, "chat_template", None), Mapping):
+                options["chat_template"] = next(iter(self._texts.values()))
+            rendered = self._tokenizer.apply_chat_template(
+                messages, tools=tools, tokenize=False, add_generation_prompt=generation, **options
+            )
+            return str(rendered)
+        from transformers.utils.chat_template_utils import render_jinja_template
+
+        text = self._texts.get("tool_use" if tools else "default") or next(iter(self._texts.values()))
+        answers = render_jinja_template(
+            conversations=[messages],
+            tools=tools,
+            chat_template=text,
+            add_generation_prompt=generation,
+            **{"strftime_now": _today, **self._tokens, **options},
+        )
+        return str(answers[0][0])
+
+
+def chat_templates(source: Any) -> dict[str, str]:
+    """The Jinja texts of a tokenizer, a processor, a text or a dict of texts, by name (a single one is "default")."""
+    template = source if isinstance(source, (str, Mapping)) else getattr(source, "chat_template", None)
+    if template is None and not isinstance(source, str):
+        template = getattr(getattr(source, "tokenizer", None), "chat_template", None)
+    if isinstance(template, str):
+        return {"default": template} if template else {}
+    if isinstance(template, Mapping):
+        return {str(name): text for name, text in template.items() if isinstance(text, str) and text}
+    return {}
+
+
+def _guess_eos(text: str) -> str:
+    """The most telling turn end that the text has; else the one that goes with its first token; else `</s>`."""
+    return _first(TURN_ENDS, text) or next((end for start, end in _STARTS.items() if start in text), "</s>")
+
+
+def _guess_bos(text: str) -> str:
+    return _first(_STARTS, text) or ("<s>" if "</s>" in text or "[INST]" in text else "")
+
+
+def _first(tokens: Iterable[str], text: str) -> str:
+    return next((token for token in tokens if token in text), "")
+
+
+def _today(pattern: str) -> str:
+    import datetime as dt
+
+    return dt.date(*_TODAY).strftime(pattern)
+
+
+def _reason(error: Exception) -> str:
+    words = " ".join(str(error).split())
+    return f"raises {type(error).__name__}" + (f": {words[:200]}" if words else "")
