@@ -89,7 +89,8 @@ MODELS = {
 
 
 @cache
-def _load(folder: Path) -> Any:
+def load(folder: Path) -> Any:
+    """The folder's tokenizer; loading a large vocabulary takes seconds, so the tests share it."""
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder)
@@ -98,7 +99,7 @@ def _load(folder: Path) -> Any:
 @pytest.fixture(params=MODELS)
 def case(request: pytest.FixtureRequest, asset: Callable[[str], Path]) -> tuple[Any, Model]:
     """The tokenizer, with the template set, and its model's case."""
-    tokenizer, model = _load(asset(request.param)), MODELS[request.param]
+    tokenizer, model = load(asset(request.param)), MODELS[request.param]
     tokenizer.response_template = model.template
     return tokenizer, model
 
@@ -148,7 +149,7 @@ def test_streaming_the_ids_gives_the_same_events_and_message(case: tuple[Any, Mo
 def test_saving_and_loading_keeps_the_template(case: tuple[Any, Model], tmp_path: Path) -> None:
     tokenizer, model = case
     tokenizer.save_pretrained(tmp_path)
-    loaded = _load(tmp_path)
+    loaded = load(tmp_path)
     assert loaded.response_template == model.template
     assert loaded.parse_response(encode(loaded, model.output), prefix=model.prompt) == model.message
 
