@@ -110,21 +110,26 @@ def test_each_response_of_a_batch_can_have_its_own_prefix(tokenizer: Any) -> Non
     assert messages[1] == {"role": "assistant", "reasoning_content": "b", "content": "c"}
 
 
-def test_one_prefix_serves_a_whole_batch_and_is_parsed_once(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import transformers_response_parsing.parser as parser_module
-
-    made = []
-
-    class Watched(parser_module.ResponseParser):
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            made.append(args[1])
-            super().__init__(*args, **kwargs)
-
-    monkeypatch.setattr(parser_module, "ResponseParser", Watched)
+def test_one_prefix_serves_a_whole_batch(tokenizer: Any) -> None:
     messages = tokenizer.parse_response(["a</think>b", "c", "d</think>e"], prefix=PROMPT + "<think>")
     assert [message.get("reasoning_content") for message in messages] == ["a", "c", "d"]
     assert [message.get("content") for message in messages] == ["b", None, "e"]
-    assert made == [PROMPT + "<think>"]
+
+
+def test_the_prompt_of_a_batch_is_searched_once(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers_response_parsing import arguments, whole_text
+    from transformers_response_parsing.hf import tokenizer as plugin_part
+
+    searched = []
+
+    def counting(template: Any, prefix: Any) -> str:
+        searched.append(prefix)
+        return arguments.message_tail(template, prefix)
+
+    monkeypatch.setattr(whole_text, "message_tail", counting)
+    monkeypatch.setattr(plugin_part, "message_tail", counting)
+    assert tokenizer.parse_response([HELLO, BYE, HELLO], prefix=PROMPT)[1] == BYE_MESSAGE
+    assert searched == [PROMPT]
 
 
 @needs_torch

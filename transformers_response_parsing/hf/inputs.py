@@ -61,7 +61,7 @@ def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
     A fast tokenizer's backend decodes a batch in one call, unless the tokenizer's class has its own way to decode.
     """
     if len(rows) > 1 and _decodes_like_its_backend(tokenizer):
-        decoded: list[str] = _checked(tokenizer._tokenizer.decode_batch, list(rows), skip_special_tokens=False)
+        decoded: list[str] = _checked(tokenizer.backend_tokenizer.decode_batch, list(rows), skip_special_tokens=False)
         return decoded
     decode = decode_function(tokenizer)
     return [decode(row) for row in rows]
@@ -71,7 +71,7 @@ def decode_function(tokenizer: Any) -> Callable[[list[int]], str]:
     """The shortest way from one row of token ids to its text, special tokens kept and nothing cleaned up."""
     options: dict[str, Any] = {"skip_special_tokens": False}
     if _decodes_like_its_backend(tokenizer):
-        decode = tokenizer._tokenizer.decode
+        decode = tokenizer.backend_tokenizer.decode
     else:
         decode = tokenizer.decode
         options["clean_up_tokenization_spaces"] = False
@@ -90,7 +90,7 @@ def _checked(decode: Callable[..., Any], ids: Any, **options: Any) -> Any:
 
 def _decodes_like_its_backend(tokenizer: Any) -> bool:
     """True if no subclass changes how a fast tokenizer's ids become text."""
-    if not hasattr(getattr(tokenizer, "_tokenizer", None), "decode_batch"):
+    if not hasattr(getattr(tokenizer, "backend_tokenizer", None), "decode_batch"):
         return False
     return _home_of(tokenizer, "decode") in _OWN_DECODE and _home_of(tokenizer, "_decode") in _FAST_DECODE
 

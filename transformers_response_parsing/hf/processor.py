@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from transformers_response_parsing.errors import ResponseParsingError
+from transformers_response_parsing.parser import OnError
 
 from .lookup import library_template, own_template
 from .tokenizer import OWN_TOKENS, find_legacy_schema
@@ -47,7 +48,7 @@ def parse_response(
     prefix: Any = None,
     tools: Any = None,
     end: Any = OWN_TOKENS,
-    on_error: str = "raise",
+    on_error: OnError = "raise",
 ) -> Any:
     """The tokenizer's `parse_response`."""
     tokenizer = _ready_tokenizer(self, schema)
@@ -61,7 +62,7 @@ def get_response_parser(
     prefix: Any = None,
     tools: Any = None,
     end: Any = OWN_TOKENS,
-    on_error: str = "raise",
+    on_error: OnError = "raise",
 ) -> Any:
     """The tokenizer's `get_response_parser`."""
     tokenizer = _ready_tokenizer(self, response_template)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from transformers_response_parsing.errors import ResponseParsingError
+from transformers_response_parsing.parser import OnError
 
 from .decode import IncrementalDecoder
 from .tokenizer import OWN_TOKENS, make_parser, resolve_template
@@ -63,7 +64,7 @@ class ResponseStreamer:
         *,
         response_template: Any = None,
         end: Any = OWN_TOKENS,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         timeout: float | None = None,
     ) -> None:
         chat_template = None

@@ -9,15 +9,14 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from transformers_response_parsing.arguments import load_template, load_tools, message_tail
 from transformers_response_parsing.errors import OutputError, ResponseParsingError
+from transformers_response_parsing.parser import OnError, ResponseParser, parse_response
 
 from .inputs import read_prefixes, read_texts
 from .lookup import library_template, own_template, store_template
-
-if TYPE_CHECKING:
-    from transformers_response_parsing.parser import ResponseParser
 
 __all__ = ["OWN_TOKENS", "ResponseTemplateAttribute", "end_tokens", "find_legacy_schema", "make_methods", "make_parser"]
 __all__ += ["parse", "resolve_template"]
@@ -127,34 +126,27 @@ def parse(
     prefix: Any,
     tools: Any = None,
     end: Any = OWN_TOKENS,
-    on_error: str = "raise",
+    on_error: OnError = "raise",
 ) -> Any:
     """Parse one response or a batch with `template`; what the tokenizer's `parse_response` does once it has a template."""
-    from transformers_response_parsing.parser import ResponseParser
-
     if prefix is None:
         raise ResponseParsingError(_PREFIX_NEEDED)
     texts, batch = read_texts(tokenizer, response)
     prefixes = read_prefixes(tokenizer, prefix, len(texts), batch)
+    # Once for the whole batch; and so even an empty one finds out that its template or its tools are wrong.
+    template, schemas = load_template(template), load_tools(tools)
     end = end_tokens(tokenizer) if end is OWN_TOKENS else end
-
-    def start(prompt: str) -> ResponseParser:
-        return ResponseParser(template, prompt, tools=tools, end=end or None, on_error=on_error)
-
-    # Even an empty batch finds out that its template or its tools are wrong.
-    first = start(prefixes[0] if prefixes else "")
+    if len(prefixes) == 1 and len(texts) > 1 and not message_tail(template, prefixes[0]):
+        prefixes = [""]  # the prompt has written nothing of the message: no need to search it again for each response
     messages = []
     for index, text in enumerate(texts):
+        prompt = prefixes[index if len(prefixes) > 1 else 0]
         try:
-            if len(prefixes) == 1:  # the prompt is searched and parsed once for the whole batch
-                parser = first if index == len(texts) - 1 else copy.deepcopy(first)
-            else:
-                parser = start(prefixes[index]) if index else first
-            parser.feed(text)
-            messages.append(parser.finalize()[0])
+            message = parse_response(text, template, prefix=prompt, tools=schemas, end=end or None, on_error=on_error)
         except OutputError as error:
             error.item = index if batch else None
             raise
+        messages.append(message)
     return messages if batch else messages[0]
 
 
@@ -165,11 +157,9 @@ def make_parser(
     prefix: Any,
     tools: Any = None,
     end: Any = OWN_TOKENS,
-    on_error: str = "raise",
+    on_error: OnError = "raise",
 ) -> ResponseParser:
     """A streaming parser for one sequence whose prompt is `prefix` (anything `parse` takes for a single sequence)."""
-    from transformers_response_parsing.parser import ResponseParser
-
     if prefix is None:
         raise ResponseParsingError(_PREFIX_NEEDED)
     prompt = read_prefixes(tokenizer, prefix, 1, batch=False)
@@ -193,7 +183,7 @@ def make_methods(legacy: Callable[..., Any] | None) -> dict[str, Callable[..., A
         prefix: Any = None,
         tools: Any = None,
         end: Any = OWN_TOKENS,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
     ) -> Any:
         """Turn what the model generated into a message dict, or a batch of it into a list of them.
 
@@ -232,7 +222,7 @@ def make_methods(legacy: Callable[..., Any] | None) -> dict[str, Callable[..., A
         prefix: Any = None,
         tools: Any = None,
         end: Any = OWN_TOKENS,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
     ) -> Any:
         """A `ResponseParser` for one sequence, to feed with text while the model writes it.
 
