@@ -8,10 +8,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transformers_response_parsing.content import JsonScanner
+from transformers_response_parsing.content.json_content import decode_sequence
+from transformers_response_parsing.errors import BodyError
 
 GEMMA = (True, (('<|"|>', '<|"|>'),))
 DIALECTS: list[tuple[bool, tuple[tuple[str, str], ...]]] = [
@@ -208,6 +210,140 @@ def test_finish_string_does_not_depend_on_the_pieces(
     # What was consumed is what feeding it would have done.
     fed = scanned(before + after[:at], dialect)
     assert (whole.state, whole.string_end) == (fed.state, fed.string_end)
+
+
+@pytest.mark.parametrize(
+    ("text", "certain", "at_the_end"),
+    [
+        ('{"a": [1]} x', 10, 10),
+        ('{"a": [1]}', 10, 10),
+        (' [] {"a"', 3, 3),
+        ('"a" "b"', 3, 3),
+        ("true", 4, 4),
+        ("nullx", 4, 4),
+        ("12", None, 2),
+        ("12 ", 2, 2),
+        ("12,", 2, 2),
+        ("1.", None, None),
+        ("1.x", None, None),
+        ("01", 1, 1),
+        ('{"a"', None, None),
+        ('{"a" "b"} {}', None, None),
+        ("", None, None),
+        (" ", None, None),
+        ("Hi {}", None, None),
+    ],
+)
+def test_the_end_of_a_document_is_known_as_soon_as_it_is_certain(
+    text: str, certain: int | None, at_the_end: int | None
+) -> None:
+    scanner = scanned(text)
+    assert (scanner.document_end(), scanner.document_end(final=True)) == (certain, at_the_end)
+
+
+@pytest.mark.parametrize(
+    ("text", "certain", "at_the_end"),
+    [
+        ('{"a": 1}\n{"b": 2}\nHello', 17, 17),
+        ('{"a": 1}{"b": 2};\n', None, 16),
+        ("[{}], [{}] ; x", 10, 10),
+        ("{} true", 2, 2),  # a word, not a value
+        ('{} "quoted"', 2, 2),
+        ("{} 1. First", 2, 2),
+        ("7", None, 1),
+        ("7 8", 1, 1),
+        ("{} {oops", None, None),
+        ("{} {", None, None),
+        ("Hello", None, None),
+        (", {}", None, None),
+    ],
+)
+def test_a_sequence_ends_where_no_object_or_array_follows(
+    text: str, certain: int | None, at_the_end: int | None
+) -> None:
+    scanner = JsonScanner(sequence=True, until_complete=True)
+    scanner.feed(text)
+    assert (scanner.document_end(), scanner.document_end(final=True)) == (certain, at_the_end)
+
+
+def expected_end(text: str, sequence: bool, final: bool) -> int | None:
+    """The same by the decoder of the standard library."""
+    decode = json.JSONDecoder(strict=False, parse_constant=pytest.fail).raw_decode
+    at, end = len(text) - len(text.lstrip(" \t\r\n")), None
+    while True:
+        try:
+            value, stop = decode(text, at)
+        except ValueError:
+            return None
+        number = not isinstance(value, bool) and isinstance(value, (int, float))
+        if number:
+            written = text[at:stop]
+            exponent = "e" in written.lower()
+            following = text[stop : stop + 1]
+            if (following == "." and "." not in written and not exponent) or (following in ("e", "E") and not exponent):
+                return None
+        at, end = stop, stop
+        if not sequence:
+            return end if not number or final or stop < len(text) else None
+        while text[at : at + 1] in (*" \t\r\n,;",):
+            at += 1
+        if at == len(text):
+            return end if final else None
+        if text[at] not in "{[":
+            return end
+
+
+@given(fragments, st.booleans(), st.booleans())
+@example('{"a":12}{"b":[]}12', True, False)
+@example("[1.5e3] ,\n[0,true", True, True)
+def test_the_end_is_where_the_decoder_stops(text: str, sequence: bool, final: bool) -> None:
+    scanner = JsonScanner(sequence=sequence, until_complete=True)
+    scanner.feed(text)
+    assert scanner.document_end(final) == expected_end(text, sequence, final)
+
+
+@given(
+    st.lists(fragments | st.sampled_from(["{}", '{"a": 1}', "[]", "; ", "x"]), max_size=4).map("".join),
+    st.lists(st.integers(0, 200), max_size=8),
+    st.sampled_from(DIALECTS),
+    st.booleans(),
+    st.booleans(),
+)
+def test_pieces_make_no_difference_to_the_end(
+    text: str, cuts: list[int], dialect: tuple[bool, Any], sequence: bool, until_complete: bool
+) -> None:
+    how = {"sequence": sequence, "until_complete": until_complete}
+    whole, parts = JsonScanner(*dialect, **how), JsonScanner(*dialect, **how)
+    whole.feed(text)
+    seen: int | None = None
+    for piece in pieces(text, cuts):
+        parts.feed(piece)
+        assert seen is None or parts.document_end() == seen
+        seen = parts.document_end()
+    assert seen == whole.document_end()
+    assert parts.document_end(final=True) == whole.document_end(final=True)
+    assert (parts.state, parts.string_end) == (whole.state, whole.string_end)
+
+
+@given(fragments)
+def test_a_sequence_is_complete_where_it_can_be_read(text: str) -> None:
+    scanner = JsonScanner(sequence=True)
+    scanner.feed(text)
+    try:
+        expected = {"complete" if decode_sequence(text) else "value"}
+    except BodyError as error:
+        # Values that touch are the reader's affair; the scanner only has to know where strings are.
+        touching = "right behind" in error.reason
+        expected = {"value", "string", "broken", *(["complete"] if touching else [])}
+    assert scanner.state in expected
+
+
+def test_a_string_in_a_later_document_holds_a_close() -> None:
+    scanner = JsonScanner(sequence=True)
+    scanner.feed('{"a": 1}\n{"b": "')
+    assert scanner.state == "string"
+    assert scanner.finish_string('</t>", "c"') == ("data", 6)
+    assert JsonScanner(sequence=True).state == "value"
 
 
 @given(fragments, st.integers(0, 30), st.integers(0, 30))

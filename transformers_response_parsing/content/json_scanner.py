@@ -4,6 +4,7 @@
 The parser asks it whether a close delimiter is data (SPEC 7, difference 8). Each character is looked at once; the memory
 is one byte a level of nesting plus the longest delimiter. What it accepts is what the `json` content type reads without
 repairs: JSON with raw control characters in strings, plus unquoted keys and custom string delimiters where configured.
+It also tells where a document ends that is followed by other text, and follows a sequence of documents.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _WORDS = {"t": "true", "f": "false", "n": "null"}
 
 # Where the document is. The first six expect a token, the others are inside one.
 _VALUE, _FIRST_ITEM, _KEY, _FIRST_KEY, _COLON, _AFTER = range(6)
-_STRING, _NUMBER, _WORD, _BARE_KEY, _OPENER, _BROKEN = range(6, 12)
+_STRING, _NUMBER, _WORD, _BARE_KEY, _OPENER, _BROKEN, _ENDED = range(6, 13)
 
 # Inside a number: after the sign, a leading zero, other digits, the point, its digits, the e, its sign, its digits.
 _NUMBER_STEPS: dict[str, dict[str, str]] = {
@@ -51,6 +52,10 @@ class JsonScanner:
     Args:
         unquoted_keys: as in the `json` content type.
         string_delims: (open, close) pairs, as in the `json` content type.
+        sequence: several documents follow each other, as in the `json-sequence` content type: adjacent, or with white
+            space, `,` or `;` between them.
+        until_complete: the sequence ends where no further object or array follows a document. (Without it any value may
+            follow, and anything else breaks it. A single document needs no such setting.)
 
     Attributes:
         string_end: how many characters had been fed when the last finished string ended (0: none has).
@@ -61,6 +66,7 @@ class JsonScanner:
         "_bare_keys",
         "_close",
         "_delims",
+        "_end",
         "_escape",
         "_fed",
         "_firsts",
@@ -69,21 +75,33 @@ class JsonScanner:
         "_number",
         "_opener",
         "_plain",
+        "_sequence",
         "_stack",
         "_state",
         "_tail",
+        "_until_complete",
         "_word",
         "string_end",
     )
 
-    def __init__(self, unquoted_keys: bool = False, string_delims: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        unquoted_keys: bool = False,
+        string_delims: Sequence[tuple[str, str]] = (),
+        *,
+        sequence: bool = False,
+        until_complete: bool = False,
+    ) -> None:
         self._bare_keys = unquoted_keys
+        self._sequence = sequence
+        self._until_complete = until_complete
         self._delims = tuple(string_delims)
         self._firsts = frozenset(opening[0] for opening, _ in self._delims)
         self._longest = max((len(opening) for opening, _ in self._delims), default=0)
         self._stack = bytearray()  # ord("{") or ord("[") a level
         self._state = _VALUE
         self._fed = 0
+        self._end = -1  # where the last document ended; -1 where none has, or another has begun since
         self._is_key = False  # the string that is open (or about to be) is a key
         self._close = ""  # what closes the open string; "" for a JSON string
         self._tail = ""  # the last characters of a delimited string: its close may have begun
@@ -100,16 +118,40 @@ class JsonScanner:
         """Where the document is.
 
         "value": valid so far, outside of strings, unfinished. "string": inside a string. "complete": a whole document (a
-        number may still grow). "broken": no JSON, whatever follows.
+        number may still grow), or a sequence after a whole document. "broken": no JSON, whatever follows.
         """
         state = self._state
         if state == _STRING:
             return "string"
         if state == _BROKEN:
             return "broken"
-        if not self._stack and (state == _AFTER or (state == _NUMBER and self._number in _NUMBER_ENDS)):
+        if not self._stack and (state in (_AFTER, _ENDED) or (state == _NUMBER and self._number in _NUMBER_ENDS)):
             return "complete"
         return "value"
+
+    def document_end(self, final: bool = False) -> int | None:
+        """Where what was fed stops being part of the document: how many characters had been fed there.
+
+        Known as soon as it is certain. A document: right after the closer of an object, list or string and after the last
+        letter of true, false or null; after a number once the next character shows that it is over. A sequence: after its
+        last document, once the next character that is neither white space nor `,` or `;` shows that no other follows
+        (only with `until_complete`). It is the same for any pieces, and stays what it is once it is known.
+
+        Args:
+            final: nothing more comes. Then a number, and a sequence after a whole document, end too: each where its last
+                document does, so without the white space and separators that follow.
+
+        Returns:
+            None where that is not known (yet): in an unfinished document, and in one that is broken.
+        """
+        state = self._state
+        if self._sequence and not (state == _ENDED or (final and state in (_AFTER, _NUMBER))):
+            return None
+        if self._end >= 0:
+            return self._end
+        if not self._stack and (state == _AFTER or (final and state == _NUMBER and self._number in _NUMBER_ENDS)):
+            return self._fed
+        return None
 
     def feed(self, text: str, start: int = 0, end: int | None = None) -> None:
         """Go on with `text[start:end]`."""
@@ -156,6 +198,8 @@ class JsonScanner:
             elif state <= _FIRST_KEY and not self._delims and (entry := self._entry(text, at, end)):
                 at = entry
             elif state <= _AFTER:
+                if state == _AFTER and not self._stack and self._end < 0:
+                    self._end = base + at
                 at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # it matches the empty string
                 if at < end:
                     self._fed = base + at
@@ -229,8 +273,10 @@ class JsonScanner:
         return at + 1
 
     def _after(self, char: str, at: int) -> int:
-        """After a value: a comma or the closer of the container."""
+        """After a value: a comma or the closer of the container; in a sequence perhaps another document."""
         top = self._stack[-1] if self._stack else 0
+        if not top and self._sequence:
+            return self._between(char, at)
         if char == "," and top:
             self._state = _KEY if top == ord("{") else _VALUE
         elif (char == "}" and top == ord("{")) or (char == "]" and top == ord("[")):
@@ -238,6 +284,16 @@ class JsonScanner:
         else:
             self._state = _BROKEN
         return at + 1
+
+    def _between(self, char: str, at: int) -> int:
+        """After a whole document of a sequence: a separator, or another document, which then begins at `at`."""
+        if char == "," or char == ";":
+            return at + 1
+        if self._until_complete and char != "{" and char != "[":
+            self._state = _ENDED
+        else:
+            self._state, self._end = _VALUE, -1
+        return at
 
     def _begin_opener(self, text: str, at: int, end: int) -> int:
         if end - at >= self._longest:
