@@ -18,7 +18,7 @@ from transformers_response_parsing.errors import BodyError
 from transformers_response_parsing.tools import ToolSchemas
 from transformers_response_parsing.transform import compile_transform
 
-__all__ = ["Region", "Result", "Span", "parse", "regions"]
+__all__ = ["Region", "Result", "Span", "parse", "regions", "shaped"]
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
@@ -341,6 +341,12 @@ def parse(
 
 
 def _value(spec: Mapping[str, Any], content: Any, raw: str, region: Region, schemas: ToolSchemas | None) -> Any:
+    """What the body of a region becomes; raises BodyError."""
+    return _with_arguments(shaped(spec, content, raw, region, schemas))
+
+
+def shaped(spec: Mapping[str, Any], content: Any, raw: str, region: Region, schemas: ToolSchemas | None) -> Any:
+    """The body parsed, transformed and typed; raises BodyError."""
     value = content.parse(raw, written=schemas is not None, cut_off=region.cut_off)
     if "transform" in spec:
         each = bool(spec.get("transform_each"))
@@ -352,6 +358,21 @@ def _value(spec: Mapping[str, Any], content: Any, raw: str, region: Region, sche
         else:
             value = [transform.apply({**region.groups, **item}) for item in value]
     return schemas.type_calls(value) if schemas is not None else unwrap(value)
+
+
+def _with_arguments(value: Any) -> Any:
+    """The value with empty arguments in each call that has none (difference 9)."""
+    if isinstance(value, list) and value and _is_call(value[0]):
+        return [_with_arguments(item) if _is_call(item) else item for item in value]
+    if not _is_call(value) or value["function"].get("arguments") is not None:
+        return value
+    return {**value, "function": {**value["function"], "arguments": {}}}
+
+
+def _is_call(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("type") != "function" or not isinstance(value.get("function"), dict):
+        return False
+    return isinstance(value["function"].get("name"), str)
 
 
 def _nothing(value: Any) -> bool:

@@ -29,6 +29,32 @@ JSON_BODIES = (
     "{x",
     "",
 )
+# Fields as templates have them for tool calls: groups in either delimiter, and a list of calls in one region.
+CALLS: tuple[dict[str, Any], ...] = (
+    {
+        "open_pattern": r"<t=(?P<n>\w+)>|<u=(?P<n>\w+)>",
+        "close_pattern": r"</t(?:=(?P<n>\w))?>|\Z",
+        "repeats": True,
+        "content": "json",
+        "transform": {"type": "function", "function": {"name": "{n}", "arguments": "{content}"}},
+    },
+    {
+        "open_pattern": r"\s*<t=(?P<g>\w+)>\s*",
+        "close": "</t>",
+        "content": "json",
+        "transform_each": True,
+        "transform": {"g": "{g}", "k": "{k}"},
+    },
+)
+CALL_EXAMPLES = [
+    "<t=a>",
+    "<u=bb>",
+    "</t>",
+    "</t=c>",
+    '<t=a>[{"k": 1}]</t>',
+    '<u=a>{"k": "</t>"}</t=z>',
+    "\n<t=a>\n[]</t>",
+]
 
 
 @dataclass(frozen=True)
@@ -166,6 +192,10 @@ def cases(draw: st.DrawFn, *, only_literals: bool = False, only_text: bool = Fal
     fields: dict[str, dict[str, Any]] = {}
     examples: list[str] = []
     for name in draw(st.sampled_from([("r",), ("r",), ("r", "u"), ("r", "u", "w")])):
+        if not only_literals and draw(st.integers(0, 4)) == 0:
+            fields[name] = draw(st.sampled_from(CALLS))
+            examples += CALL_EXAMPLES
+            continue
         spec: dict[str, Any] = {}
         examples += draw(_delimiter(spec, "open", only_literals=only_literals, zero_width=zero_width))
         if draw(st.integers(0, 7)):

@@ -24,8 +24,6 @@ UNSUPPORTED = {
     "B08": "two JSON values in one block are no JSON: kept as malformed, with the text (debatable)",
     "B09": "the family's template takes an object in a block, not a list (debatable)",
     "C02": "a stray closing tag is dropped; that what came before was a thought would be known only then (debatable)",
-    "F13": "transformers gives a call without arguments too, and where both succeed they must be equal",
-    "F14": "transformers gives null arguments too, and where both succeed they must be equal",
     "J05": "a name that ends in 'json' may be meant (debatable)",
 }
 
