@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import regex
 
-from .literals import LiteralSet
 from .pattern_head import Head
 from .pattern_syntax import (
     BEGIN,
@@ -31,7 +30,7 @@ from .pattern_syntax import (
     Program,
 )
 
-__all__ = ["Automaton", "State", "Transition"]
+__all__ = ["Automaton", "Run", "State", "Transition"]
 
 _MAX_STATES = 2_000
 _MAX_CHARS_PER_STATE = 512
@@ -65,12 +64,22 @@ class Transition(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a certain text does to a state: the new state, and for each of its threads the old one it came from, or -n if
-    it starts n characters after the begin of the text."""
+    """What a certain text does to a state.
+
+    `source` has for each thread of the new state the old one it came from, or -n if it starts n characters further on.
+    """
 
     text: str
     state: State
     source: tuple[int, ...]
+
+
+class StartHead(NamedTuple):
+    """The head of the pattern, what its literals do to a start state, and whether its lead leaves that as it is."""
+
+    head: Head
+    runs: dict[str, Run]
+    keeps: bool
 
 
 class State:
@@ -104,8 +113,8 @@ class State:
         self.at_end: tuple[int, bool] | None = None
         # The threads that start anew with every character of such a loop.
         self.moving: tuple[int, ...] = ()
-        # Of a start state: the head, and what its literals do.
-        self.head: tuple[Head, dict[str, Run]] | None = None
+        # Of a start state.
+        self.head: StartHead | None = None
         # A text that the first thread goes on with, and whether that was looked for.
         self.chain: Run | None = None
         self.chained = False
@@ -384,13 +393,14 @@ class Automaton:
         if head is None:
             return
         state.moving = tuple(range(len(state.threads)))
-        state.jump = _head_finder(head.literals, head.skipped)
-        if not head.exact or self.program.has_looks:
-            return
-        runs = {literal: self._run(state, literal) for literal in head.literals.literals}
-        known = {literal: run for literal, run in runs.items() if run is not None}
-        if known:
-            state.head = (head, known)
+        runs: dict[str, Run] = {}
+        if head.exact and not self.program.has_looks:
+            for literal in head.literals.literals:
+                run = self._run(state, literal)
+                if run is not None:
+                    runs[literal] = run
+        # Only where every literal has it does a lead leave the state as it is.
+        state.head = StartHead(head, runs, bool(runs) and head.led == frozenset(head.literals.literals))
 
     def learn_chain(self, state: State) -> None:
         """If the thread of the highest priority goes on with a certain text, find out what that does as a whole."""
@@ -455,17 +465,5 @@ def _never(_text: str, _start: int) -> int:
 def _single_finder(char: str) -> Callable[[str, int], int]:
     def find(text: str, start: int) -> int:
         return text.find(char, start)
-
-    return find
-
-
-def _head_finder(literals: LiteralSet, skipped: str) -> Callable[[str, int], int]:
-    """The next place where the head is, or may be once more text comes. What is in between leaves no thread alive."""
-
-    def find(text: str, start: int) -> int:
-        at = literals.find(text, start, False)[0]
-        if at > start and text[at - 1] in skipped:
-            at = start + len(text[start:at].rstrip(skipped))
-        return at if at < len(text) else -1
 
     return find

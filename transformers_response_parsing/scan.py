@@ -4,12 +4,37 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import limits
-from .automaton import Automaton, Run, State, Transition
+from .automaton import Automaton, State, Transition
+from .pattern_head import Head
 
 __all__ = ["Scan"]
+
+
+class _Ahead(NamedTuple):
+    """What a look ahead from a start state found: where the head begins (its lead, its literal), and the literal.
+
+    Without a literal `start` is where one may have begun, at the latest the end of the text.
+    """
+
+    begin: int
+    start: int
+    literal: str
+
+
+_NOTHING_SEEN = _Ahead(-1, -1, "")
+
+
+def _look_ahead(head: Head, text: str, index: int) -> _Ahead:
+    start, stop = head.literals.find(text, index, False)
+    literal = text[start:stop] if stop >= 0 else ""
+    begin = start
+    has_lead = not head.exact or not literal or literal in head.led
+    if has_lead and begin > index and text[begin - 1] in head.skipped:
+        begin = index + len(text[index:begin].rstrip(head.skipped))
+    return _Ahead(begin, start, literal)
 
 
 class Scan:
@@ -62,9 +87,17 @@ class Scan:
         state = self.state
         assert state is not None
         end = len(text)
+        ahead = _NOTHING_SEEN
         while index < end:
             if state.head is not None:
-                index, run = self._find_head(state, text, index, base)
+                if index > ahead.start:
+                    ahead = _look_ahead(state.head.head, text, index)
+                if index < ahead.begin:
+                    index = ahead.begin
+                    self._move_new_starts(state, base + index)
+                run = state.head.runs.get(ahead.literal)
+                if run is not None or state.head.keeps:
+                    index = ahead.start  # a lead is read by the way
                 if index >= end:
                     break
             elif state.jump is not None:
@@ -123,23 +156,6 @@ class Scan:
             state = following
         self.state = state
         self.at = base + index
-
-    def _find_head(self, state: State, text: str, index: int, base: int) -> tuple[int, Run | None]:
-        """From a start state: where to go on, and what is read there at once."""
-        assert state.head is not None
-        head, runs = state.head
-        start, stop = head.literals.find(text, index, False)
-        literal = text[start:stop] if stop >= 0 else ""
-        begin = start
-        if begin > index and head.skipped and text[begin - 1] in head.skipped and (not literal or literal in head.led):
-            begin = index + len(text[index:begin].rstrip(head.skipped))
-        if begin != index:
-            self._move_new_starts(state, base + begin)
-        run = runs.get(literal)
-        if run is None or begin == start:
-            return begin, run
-        # The lead is read by the way: it leaves the state as it is.
-        return start, run
 
     def _step(self, state: State, char: str) -> Transition:
         # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
