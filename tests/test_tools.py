@@ -249,7 +249,7 @@ def test_missing_arguments_mean_none() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"function": {"name": "f"}}, {"function": {"name": "f", "arguments": {}}}),
+        ({"type": "function", "function": {"name": "f"}}, call({})),
         (call(None), call({})),
         ([call(None), call({"a": 1}), 5], [call({}), call({"a": 1}), 5]),
     ],
@@ -261,7 +261,13 @@ def test_without_tools_a_call_without_arguments_can_be_completed(value: Any, exp
 
 
 @pytest.mark.parametrize(
-    "value", [None, "x", {"function": 5}, {"function": {"name": 5}}, {"name": "f"}, [1], call({"a": None}), call("")]
+    "value",
+    [
+        *(None, "x", [], [1], [1, call(None)], [call({})], {"name": "f"}, call({"a": None}), call("")),
+        {"function": {"name": "f"}},
+        *({"type": "function", "function": function} for function in (5, {"name": 5}, {})),
+        {"type": 5, "function": {"name": "f"}},
+    ],
 )
 def test_what_is_complete_or_no_call_is_the_same_object(value: Any) -> None:
     assert complete_calls(value) is value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .content.json_content import JsonContent
 from .content.scalars import TextContent
 from .errors import BodyError
+from .tools import complete_calls
 from .watch import Entry, Watch
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class FieldPlan:
         self._strips = content.strips
 
     def value(self, body: str, groups: Mapping[str, str], tools: ToolSchemas | None, cut_off: bool) -> Any:
-        """What a region contributes: its body parsed, transformed, its calls typed.
+        """What a region contributes: its body parsed, transformed, its calls typed and completed.
 
         Args:
             body: the text between its delimiters.
@@ -97,6 +98,7 @@ class FieldPlan:
                 value = [transform.apply({**groups, **element}) for element in value]
         if tools is not None:
             value = tools.type_calls(value)
+        value = complete_calls(value)
         if field.join is not None and not isinstance(value, str):
             raise BodyError(f"'join' needs every match to be a string, and this one is a {_kind(value)}")
         return value

@@ -119,18 +119,32 @@ class ToolSchemas:
 
 
 def complete_calls(value: Any) -> Any:
-    """The value of a region, with `"arguments": {}` in each call that has none or null; for when no tools are given.
+    """The value of a region, with `"arguments": {}` in each call that has none or null (SPEC 7, difference 9).
 
-    Anything but a call (`{"function": {"name": str, ...}}`) or a list of calls is returned as it is. Nothing is changed in
-    place.
+    Anything but a call (`{"type": "function", "function": {"name": str, ...}}`) or a list that begins with one is returned
+    as it is. Nothing is changed in place.
     """
     if type(value) is list:
-        completed = [complete_calls(item) if type(item) is dict else item for item in value]
-        return completed if any(new is not old for new, old in zip(completed, value, strict=True)) else value
-    function = value.get("function") if type(value) is dict else None
-    if type(function) is dict and type(function.get("name")) is str and function.get("arguments") is None:
-        return {**value, "function": {**function, "arguments": {}}}
-    return value
+        # Looking at the first keeps long lists of other things cheap.
+        if value and _is_call(value[0]) and any(map(_lacks_arguments, value)):
+            return [_completed(item) if _lacks_arguments(item) else item for item in value]
+        return value
+    return _completed(value) if _lacks_arguments(value) else value
+
+
+def _is_call(value: Any) -> bool:
+    if type(value) is not dict or value.get("type") != "function":
+        return False
+    function = value.get("function")
+    return type(function) is dict and type(function.get("name")) is str
+
+
+def _lacks_arguments(value: Any) -> bool:
+    return _is_call(value) and value["function"].get("arguments") is None
+
+
+def _completed(call: dict[str, Any]) -> dict[str, Any]:
+    return {**call, "function": {**call["function"], "arguments": {}}}
 
 
 def _convert(tool: Any, index: int) -> Mapping[str, Any]:
