@@ -90,15 +90,47 @@ class TestObject:
         assert loaded.anchor.cut("x<A>y<A>") == 8
         assert ResponseTemplate.load(template(x=REGION)).implicit is None
 
-    def test_extensions_of_this_package_have_no_transformers_release(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A content type may say since when transformers reads it, or that it never does."""
+    def test_a_content_type_may_be_newer_than_templates(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It says since when transformers reads it."""
         kind = type(ResponseTemplate.load(template(x={**REGION, "content": "bool"})).fields[0].content)
-        monkeypatch.setattr(kind, "min_transformers", "6.1.0", raising=False)
+        monkeypatch.setattr(kind, "min_transformers", "6.1.0")
         later = template(x={**REGION, "content": "bool", "optional": False})
         assert ResponseTemplate.load(later).min_transformers == "6.1.0"
-        monkeypatch.setattr(kind, "min_transformers", None)
-        never = template(x={**REGION, "content": "bool", "optional": True})
-        assert ResponseTemplate.load(never).min_transformers is None
+
+    def test_extensions_are_told_by_path_in_the_order_of_the_template(self) -> None:
+        """What only this package reads: then no release of transformers does."""
+        loaded = ResponseTemplate.load(
+            template(
+                x={
+                    "transform": {"a": ["{content.a|content.b}"], "b": "{content|{}}", "c": "{content}"},
+                    "content_args": {
+                        "value_parser": {"name": "json-sequence", "args": {"entry_keys": ["k", "v"]}},
+                        "tag_pattern": "<(?P<key>a)(?P<raw>b)?(?P<value>c)>",
+                        "unescape": False,
+                    },
+                    "content": "xml-inline",
+                    "nests": False,
+                    **REGION,
+                },
+                y={**REGION, "content": "xml-elements"},
+                z=REGION,
+            )
+        )
+        assert loaded.extensions == (
+            "fields.x.transform.a[0]",
+            "fields.x.transform.b",
+            "fields.x.content_args.value_parser.name",
+            "fields.x.content_args.tag_pattern",
+            "fields.x.content_args.unescape",
+            "fields.x.nests",
+            "fields.y.content",
+        )
+        assert loaded.min_transformers is None
+
+    def test_a_portable_template_has_no_extensions(self) -> None:
+        """Then `min_transformers` names a release."""
+        loaded = ResponseTemplate.load(template(x=REGION))
+        assert (loaded.extensions, loaded.min_transformers) == ((), "5.13.0")
 
 
 class TestCache:

@@ -125,3 +125,66 @@ def test_a_transform_can_be_pickled_and_copied() -> None:
     transform = compiled({"a": ["{content.x}", "y"]})
     for other in (pickle.loads(pickle.dumps(transform)), copy.deepcopy(transform)):
         assert other.apply({"content": {"x": 1}}) == {"a": [1, "y"]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "result"),
+    [
+        ("{content.a|content.b}", 1),
+        ("{content.b|content.a}", 1),
+        ("{content.b|name}", "f"),
+        ("{content.none|content.a}", None),
+        ("{content.b|{}}", {}),
+        ("{content.b|[]}", []),
+        ("{content.b|null}", None),
+        ('{content.b|content.c|""}', ""),
+        ("{content.a|{}}", 1),
+        ("{group|name}", "f"),  # a group that took no part
+    ],
+)
+def test_the_first_alternative_that_resolves_is_taken(spec: str, result: Any) -> None:
+    transform = compiled(spec, groups=("name", "group"))
+    assert transform.extensions == (PATH,)
+    assert transform.apply({"content": {"a": 1, "none": None}, "name": "f"}) == result
+
+
+def test_alternatives_are_for_the_keys_of_elements_too() -> None:
+    transform = compiled(["{args|parameters|{}}"], each=True)
+    assert [transform.apply(element) for element in ({"parameters": 1}, {"args": 2, "parameters": 1}, {})] == [
+        [1],
+        [2],
+        [{}],
+    ]
+
+
+def test_constants_are_made_anew_each_time() -> None:
+    transform = compiled("{content.b|{}}")
+    transform.apply({"content": {}})["x"] = 1
+    assert transform.apply({"content": {}}) == {}
+
+
+def test_where_no_alternative_resolves_it_is_an_error() -> None:
+    with pytest.raises(BodyError, match=r"nothing to put in for \{content.a\|content.b\}; there is: content"):
+        compiled("{content.a|content.b}").apply({"content": {"c": 1}})
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("{content | name}", "without spaces"),
+        ("{content.a|-1}", "without spaces"),
+        ("{content.a|{}|content.b}", "without spaces"),
+        ("{content.a|nope}", r"nothing supplies {nope}"),
+        ("x {content|name}", "mixes text with the alternatives {content|name}"),
+    ],
+)
+def test_mistakes_in_alternatives_are_found_at_load(spec: str, message: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        compiled(spec)
+    assert message in str(caught.value)
+
+
+def test_a_placeholder_without_alternatives_is_no_extension() -> None:
+    transform = compiled({"a": "{content.x}", "b": "{content.x|null}"})
+    assert transform.extensions == (f"{PATH}.b",)
+    assert pickle.loads(pickle.dumps(transform)).extensions == (f"{PATH}.b",)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from .checks import Problems
 from .content import CONTENT_TYPES, Content, compile_content
 from .delimiter import Delimiter, literal_delimiter, pattern_delimiter
 from .source import describe, join_path
-from .transform import Transform, compile_transform
+from .transform import Transform, compile_transform, placeholder_paths
 
 __all__ = ["FIELD_KEYS", "Field", "compile_field"]
 
@@ -28,7 +27,9 @@ FIELD_KEYS = (
     "content_args",
     "transform",
     "transform_each",
+    "nests",
 )
+_EXTENSIONS = ("nests",)
 _OPENS = {"open", "open_pattern"}
 _ELSEWHERE = {
     argument: "it is an argument of the content type, put it into 'content_args'"
@@ -41,16 +42,18 @@ _ELSEWHERE |= dict.fromkeys(
 
 # What is known at load about the value of each content type. json, and types registered later, may be anything.
 _CALLS = "a list of calls"
+_LIST = "a list"
 _VALUE_KINDS = {
     "text": "a string",
     "int": "a number",
     "float": "a number",
     "bool": "true or false",
     "xml-inline": "a dict",
+    "xml-elements": "a dict",
     "kv-lines": "a dict",
+    "json-sequence": _LIST,
     "python-call-list": _CALLS,
 }
-_PLACEHOLDER = re.compile(r"\{(\w+)((?:\.\w+)*)\}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +61,8 @@ class Field:
     """A compiled field. `index` is its position in the template.
 
     `open` None makes it the implicit field; `close` None lets it run to the end of the generation. `join` is the
-    separator, or None where the matches are not to be joined.
+    separator, or None where the matches are not to be joined. With `nests` an open inside of the region opens an inner one,
+    whose close is data. `extensions` are the paths of what only this package reads.
     """
 
     name: str
@@ -71,6 +75,8 @@ class Field:
     content: Content
     transform: Transform | None
     transform_each: bool
+    nests: bool = False
+    extensions: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -110,7 +116,7 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
         if each:
             message = "needs a 'transform' to apply to each element: add one, or remove transform_each"
             problems.add(f"{path}.transform_each", message)
-    if each and kind not in (None, _CALLS):
+    if each and kind not in (None, _CALLS, _LIST):
         _no_list(path, kind, problems)
     if groups_known and each_known and (groups or kind is not None):
         _check_placeholders(spec.get("transform"), f"{path}.transform", each, groups, kind, problems)
@@ -118,10 +124,39 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
     if join is not None and (never := _never_a_string(spec, each, kind)):
         problems.add(f"{path}.join", f"every match must give a string, and here {never}: remove 'join' to get a list")
 
+    closed = bool({"close", "close_pattern"} & (spec.keys() | meant))
+    nests = problems.boolean(spec, path, "nests", False)
+    if nests and (implicit or not closed):
+        problems.add(f"{path}.nests", "needs an 'open' and a 'close': add what is missing, or remove 'nests'")
+    if content is not None and content.until_complete and (implicit or closed):
+        advice = "add an 'open'" if implicit else "remove its close, or until_complete"
+        message = f"the field must have an 'open' and no 'close', as the region ends with its JSON: {advice}"
+        problems.add(f"{path}.content_args.until_complete", message)
+
     if len(problems.found) > before or content is None:
         return CompiledField(None, implicit)
-    field = Field(name, index, open_delimiter, close_delimiter, repeats, join, optional, content, transform, each)
-    return CompiledField(field, implicit)
+    extensions = (
+        *(f"{path}.{key}" for key in _EXTENSIONS if key in spec),
+        *content.extensions,
+        *(() if transform is None else transform.extensions),
+    )
+    return CompiledField(
+        Field(
+            name,
+            index,
+            open_delimiter,
+            close_delimiter,
+            repeats,
+            join,
+            optional,
+            content,
+            transform,
+            each,
+            nests=nests,
+            extensions=extensions,
+        ),
+        implicit,
+    )
 
 
 def _delimiter(spec: Mapping[str, Any], path: str, key: str, problems: Problems) -> Delimiter | None:
@@ -191,7 +226,7 @@ def _unused_groups(path: str, key: str, groups: frozenset[str], problems: Proble
 
 def _no_list(path: str, kind: str | None, problems: Problems) -> None:
     message = (
-        f"needs a content type that gives a list of dicts ('json' or 'python-call-list'), and this one gives {kind}: "
+        f"needs a content type that gives a list of dicts ('json', 'json-sequence' or 'python-call-list'), and this one gives {kind}: "
         "change 'content' or remove transform_each"
     )
     problems.add(f"{path}.transform_each", message)
@@ -216,9 +251,9 @@ def _check_placeholders(
 
 def _placeholders(value: Any, path: str) -> Iterator[tuple[str, str, str]]:
     if isinstance(value, str):
-        found = _PLACEHOLDER.fullmatch(value)
-        if found:
-            yield path, found[1], found[2]
+        for name in placeholder_paths(value):
+            root, dot, keys = name.partition(".")
+            yield path, root, dot + keys
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from _placeholders(item, join_path(path, key))

@@ -33,16 +33,21 @@ class ResponseTemplate:
         problems: warnings, in the order of the template: what is not portable, slow, or probably not meant.
         min_transformers: the first transformers release whose native parser reads the template ("5.13.0"), or None if
             only this package does.
+        extensions: paths of the keys and values that only this package reads (`fields.x.nests`), in the order of the
+            template; () if it is portable.
         plan: what a parser works with.
     """
 
-    __slots__ = ("_equality", "_source", "anchor", "fields", "implicit", "min_transformers", "plan", "problems")
+    __slots__ = (
+        *("_equality", "_source", "anchor", "extensions", "fields", "implicit", "min_transformers", "plan", "problems"),
+    )
 
     anchor: Anchor
     fields: tuple[Field, ...]
     implicit: Field | None
     problems: tuple[Problem, ...]
     min_transformers: str | None
+    extensions: tuple[str, ...]
     plan: Plan
     _source: dict[str, Any]
     _equality: str
@@ -186,6 +191,7 @@ def _make(source: dict[str, Any], compiled: CompiledTemplate) -> ResponseTemplat
         "plan": Plan(compiled.fields, compiled.implicit, source.get("defaults", {})),
         "problems": compiled.problems,
         "min_transformers": compiled.min_transformers,
+        "extensions": compiled.extensions,
     }
     for name, value in values.items():
         object.__setattr__(template, name, value)

@@ -15,9 +15,32 @@ from typing import Any
 from .errors import BodyError, Problem, TemplateError
 from .limits import MAX_DEPTH
 
-__all__ = ["Transform", "compile_transform"]
+__all__ = ["Transform", "compile_transform", "placeholder_paths"]
 
-_PLACEHOLDER = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+_PATH = r"\w+(?:\.\w+)*"
+_PLACEHOLDER = re.compile(rf"\{{({_PATH})\}}")
+# A placeholder with alternatives, of which the last may be a constant; an extension of this package.
+_ALTERNATIVES = re.compile(rf'\{{({_PATH}(?:\|{_PATH})*)(?:\|(\{{\}}|\[\]|""))?\}}')
+_CONSTANTS: dict[str, Any] = {"{}": {}, "[]": [], '""': "", "null": None}
+# What can only be meant as one: a path and a bar, within braces.
+_NEARLY = re.compile(rf"\{{\s*{_PATH}\s*\|.*\}}", re.DOTALL)
+
+
+def placeholder_paths(text: str) -> tuple[str, ...]:
+    """The paths of which the placeholder `text` takes the first that resolves; () if it is none."""
+    found = _parts(text)
+    return () if found is None else found[0]
+
+
+def _parts(text: str) -> tuple[tuple[str, ...], str] | None:
+    """The paths of a placeholder and the constant after them ("" if there is none), or None if it is no placeholder."""
+    match = _ALTERNATIVES.fullmatch(text)
+    if match is None:
+        return None
+    paths, constant = match[1].split("|"), match[2] or ""
+    if not constant and len(paths) > 1 and paths[-1] == "null":
+        constant = paths.pop()
+    return tuple(paths), constant
 
 
 class _Lookup:
@@ -43,6 +66,28 @@ class _Lookup:
                 raise BodyError(f"transform: {self.text}: the object has no key '{key}'")
             value = value[key]
         return value
+
+
+class _First:
+    """Alternatives: the first that resolves."""
+
+    __slots__ = ("lookups", "otherwise", "text")
+
+    def __init__(self, lookups: Iterable[_Lookup], otherwise: Any, text: str) -> None:
+        self.lookups = tuple(lookups)
+        self.otherwise = otherwise  # a node, or None
+        self.text = text
+
+    def apply(self, variables: Mapping[str, Any]) -> Any:
+        for lookup in self.lookups:
+            try:
+                return lookup.apply(variables)
+            except BodyError:
+                continue
+        if self.otherwise is None:
+            there = ", ".join(map(str, variables)) or "none"
+            raise BodyError(f"transform: nothing to put in for {self.text}; there is: {there}")
+        return self.otherwise.apply(variables)
 
 
 class _Object:
@@ -83,12 +128,14 @@ class Transform:
     Attributes:
         dotted: a placeholder has a dotted path (`{content.args}`), which transformers reads from 5.16 on.
         names: the variables it uses.
+        extensions: paths of the placeholders that only this package reads: those with alternatives.
     """
 
-    def __init__(self, root: Any, names: frozenset[str], dotted: bool) -> None:
+    def __init__(self, root: Any, names: frozenset[str], dotted: bool, extensions: tuple[str, ...] = ()) -> None:
         self._root = root
         self.names = names
         self.dotted = dotted
+        self.extensions = extensions
 
     def apply(self, variables: Mapping[str, Any]) -> Any:
         """The result with each placeholder replaced by its value, type kept.
@@ -121,7 +168,7 @@ def compile_transform(spec: Any, path: str, *, each: bool, groups: Iterable[str]
     root = compiler.compile(spec, path, 0)
     if compiler.problems:
         raise TemplateError(compiler.problems)
-    return Transform(root, frozenset(compiler.names), compiler.dotted)
+    return Transform(root, frozenset(compiler.names), compiler.dotted, tuple(compiler.extensions))
 
 
 class _Compiler:
@@ -130,6 +177,7 @@ class _Compiler:
         self.problems: list[Problem] = []
         self.names: set[str] = set()
         self.dotted = False
+        self.extensions: list[str] = []
 
     def compile(self, spec: Any, path: str, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -150,17 +198,28 @@ class _Compiler:
         return _Constant(None)
 
     def string(self, spec: str, path: str) -> Any:
-        match = _PLACEHOLDER.fullmatch(spec)
-        if match is None:
-            if inner := _PLACEHOLDER.search(spec):
-                self.problems.append(
-                    Problem(
-                        path,
-                        f"{spec!r} mixes text with the placeholder {inner[0]}; a placeholder must be the whole string",
-                    )
+        parts = _parts(spec)
+        if parts is None:
+            if inner := _PLACEHOLDER.search(spec) or _ALTERNATIVES.search(spec):
+                what = "alternatives" if "|" in inner[0] else "placeholder"
+                message = f"{spec!r} mixes text with the {what} {inner[0]}; a placeholder must be the whole string"
+                self.problems.append(Problem(path, message))
+            elif _NEARLY.fullmatch(spec):
+                message = (
+                    f"{spec!r} is no placeholder: its alternatives are paths without spaces, and the last may be one of "
+                    '{}, [], null and ""'
                 )
+                self.problems.append(Problem(path, message))
             return _Constant(spec)
-        lookup = _Lookup(match[1])
+        lookups, constant = [self.lookup(name, path) for name in parts[0]], parts[1]
+        if len(lookups) == 1 and not constant:
+            return lookups[0]
+        self.extensions.append(path)
+        otherwise = self.compile(_CONSTANTS[constant], path, 0) if constant else None
+        return _First(lookups, otherwise, spec)
+
+    def lookup(self, name: str, path: str) -> _Lookup:
+        lookup = _Lookup(name)
         if self.known is not None and lookup.name not in self.known:
             close = difflib.get_close_matches(lookup.name, sorted(self.known), n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(sorted(self.known))}"

@@ -27,7 +27,6 @@ _ELSEWHERE |= dict.fromkeys(
     "this looks like a `response_schema`, an older format; convert it to a template",
 )
 _OLDEST = (5, 13, 0)
-_CONTENT_SINCE = {"python-call-list": "5.24.0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,7 @@ class CompiledTemplate:
     fields: tuple[Field, ...]
     implicit: Field | None
     problems: tuple[Problem, ...]
+    extensions: tuple[str, ...]
     min_transformers: str | None
 
 
@@ -60,6 +60,7 @@ def compile_template(source: Source) -> CompiledTemplate:
         fields=compiled,
         implicit=next((field for field in compiled if field.open is None), None),
         problems=tuple(_in_order(warnings, source.order)),
+        extensions=_extensions(compiled, source.order),
         min_transformers=_min_transformers(data["fields"], compiled),
     )
 
@@ -174,17 +175,20 @@ def _delimiter_warnings(fields: Iterable[Field]) -> Iterator[Problem]:
                 yield Problem(f"{join_path('fields', field.name)}.{key}", message)
 
 
+def _extensions(fields: Iterable[Field], order: Mapping[str, int]) -> tuple[str, ...]:
+    found = (path for field in fields for path in field.extensions)
+    return tuple(problem.path for problem in _in_order((Problem(path, "") for path in found), order))
+
+
 def _min_transformers(specs: Mapping[str, Any], fields: Iterable[Field]) -> str | None:
     needed = _OLDEST
     for field in fields:
+        if field.extensions:
+            return None
         if field.join is not None or (field.transform is not None and field.transform.dotted):
             needed = max(needed, (5, 16, 0))
         for name in _content_names(specs[field.name]):
-            kind = CONTENT_TYPES[name]
-            since = getattr(kind, "min_transformers", _CONTENT_SINCE.get(name, "5.13.0"))
-            if since is None:
-                return None
-            needed = max(needed, _version(since))
+            needed = max(needed, _version(CONTENT_TYPES[name].min_transformers))
     return ".".join(map(str, needed))
 
 

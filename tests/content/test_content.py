@@ -304,6 +304,14 @@ SAMPLES: list[tuple[str, Any]] = [
     ("xml-inline", {"tag_pattern": TAG, "value_parser": LAX}),
     ("xml-inline", {"tag_pattern": TAG, "value_parser": {"name": "json"}, "merge_duplicates": True}),
     ("kv-lines", {"value_parser": {"name": "python-call-list"}}),
+    ("json", {"entry_keys": ["k", "v"]}),
+    ("json-sequence", {**GEMMA, "entry_keys": ["k", "v"]}),
+    (
+        "xml-inline",
+        {"tag_pattern": "<p=(?P<key>.)(?P<raw>a)?>(?P<value>.*?)</p>", "value_parser": LAX, "unescape": True},
+    ),
+    ("xml-elements", {"tag_prefix": "<", "item": "a", "value_parser": LAX, "unescape": True}),
+    ("python-call-list", {"brackets": "optional"}),
 ]
 bodies = st.text(max_size=30) | st.lists(
     st.sampled_from(
@@ -341,6 +349,12 @@ bodies = st.text(max_size=30) | st.lists(
                 "Infinity",
                 "<p=a>",
                 "</p>",
+                "<a>",
+                "</a>",
+                "<f/>",
+                "&lt;",
+                "&#",
+                ";",
                 '<|"|>',
                 "<<",
                 ">>",
@@ -391,5 +405,5 @@ def test_the_types_tell_the_parser_what_they_are() -> None:
     assert {name for name, content in contents.items() if not content.dirty} == {"text", "int", "float", "bool"}
     assert all(content.strips for content in contents.values())
     assert not compile_content("text", {"strip": False}, "f").strips
-    assert [name for name, content in contents.items() if content.scanner() is not None] == ["json"]
+    assert [name for name, content in contents.items() if content.scanner() is not None] == ["json", "json-sequence"]
     assert contents["json"].scanner() is not contents["json"].scanner()

@@ -28,6 +28,7 @@ REAL = [
     r"<\|tool_arg:start\|>(?P<key>.*?)<\|tool_arg:value\|>(?P<value>.*?)<\|tool_arg:end\|>",
     r'<\|open\|>argument key="(?P<key>[^"]+)"[^<]*<\|sep\|>(?P<value>.*?)<\|close\|>argument<\|sep\|>',
     r'<｜DSML｜parameter name="(?P<key>[^"]+)"[^>]*>(?P<value>.*?)</｜DSML｜parameter>',
+    r'<｜DSML｜parameter name="(?P<key>[^"]+)" string="(?:(?P<raw>true)|false)">(?P<value>.*?)</｜DSML｜parameter>',
     r'<parameter name="(?P<key>[^"]+)">(?P<value>.*?)</parameter>',
     r'<param name="(?P<key>[^"]+)">(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?</param>',
 ]
@@ -36,7 +37,11 @@ REAL = [
 def oracle(pattern: str, body: str) -> list[Any]:
     """What `regex` itself finds."""
     compiled = regex.compile(pattern, regex.DOTALL)
-    return [(m.start(), m.end(), m["key"], m["value"], m.start("value")) for m in compiled.finditer(body)]
+    raw = "raw" in compiled.groupindex
+    return [
+        (m.start(), m.end(), m["key"], m["value"], m.start("value"), raw and m["raw"] is not None)
+        for m in compiled.finditer(body)
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +116,8 @@ middles = st.sampled_from(
         "><?",
         r">\s*?",
         ">(?=x)",
+        "(?P<raw>x)?>",
+        "(?:>(?P<raw>=)?|(?P<raw>a)>)",
     ]
 )
 values = st.sampled_from(

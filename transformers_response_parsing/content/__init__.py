@@ -13,10 +13,12 @@ from transformers_response_parsing.limits import MAX_PARSER_NESTING
 from .base import Arguments, Content, did_you_mean
 from .json_content import JsonContent
 from .json_scanner import JsonScanner
+from .json_sequence import JsonSequenceContent
 from .kv_lines import KvLinesContent
 from .python_calls import PythonCallListContent
 from .scalars import BoolContent, FloatContent, IntContent, TextContent
 from .written import Written, unwrap
+from .xml_elements import XmlElementsContent
 from .xml_inline import XmlInlineContent
 
 __all__ = ["CONTENT_TYPES", "BodyError", "Content", "JsonScanner", "Written", "compile_content", "unwrap"]
@@ -27,7 +29,9 @@ _TYPES: tuple[type[Content], ...] = (
     FloatContent,
     BoolContent,
     JsonContent,
+    JsonSequenceContent,
     XmlInlineContent,
+    XmlElementsContent,
     KvLinesContent,
     PythonCallListContent,
 )
@@ -73,9 +77,19 @@ def _compile(
         return None
 
     def nested(inner: Any, inner_args: Any, inner_path: str, inner_args_path: str) -> Content | None:
-        return _compile(inner, inner_args, inner_path, inner_args_path, nesting + 1, problems)
+        found = _compile(inner, inner_args, inner_path, inner_args_path, nesting + 1, problems)
+        arguments.extensions.extend(found.extensions if found is not None else ())
+        return found
 
     kind = CONTENT_TYPES[name]
     arguments = Arguments(args, args_path, problems, nested)
     arguments.reject_unknown(kind.arguments, name)
-    return kind(arguments)
+    content = kind(arguments)
+    if nesting and content.until_complete:
+        problems.append(Problem(f"{args_path}.until_complete", "ends a region: a value inside of one can't have it"))
+    content.extensions = (
+        *((name_path,) if kind.extension else ()),
+        *(f"{args_path}.{key}" for key in args if key in kind.extension_arguments),
+        *arguments.extensions,
+    )
+    return content

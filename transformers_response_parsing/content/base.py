@@ -25,11 +25,21 @@ class Content:
     """The name templates use."""
     arguments: ClassVar[tuple[str, ...]] = ()
     """The `content_args` it takes."""
+    extension: ClassVar[bool] = False
+    """transformers has no such content type."""
+    min_transformers: ClassVar[str] = "5.13.0"
+    """The first release of transformers that has it."""
+    extension_arguments: ClassVar[frozenset[str]] = frozenset()
+    """Those of the `arguments` that transformers does not have, where it has the type."""
     dirty: ClassVar[bool] = True
     """False if the raw text of the region is already the value (SPEC 3, events)."""
 
     strips: bool = True
     """Whitespace around the body is no part of the value."""
+    until_complete: bool = False
+    """The region ends by itself where the body is complete, as its `scanner` tells."""
+    extensions: tuple[str, ...] = ()
+    """Paths of the names and arguments in the template that only this package has."""
 
     def __init__(self, args: Arguments) -> None:
         """Take the arguments; problems are collected in `args`, not raised."""
@@ -66,6 +76,11 @@ class Arguments:
         self.path = path
         self.problems = problems
         self._compile_nested = compile_nested
+        self.extensions: list[str] = []
+
+    def extension(self, key: str) -> None:
+        """Note that what the argument `key` asks for is had by this package only."""
+        self.extensions.append(f"{self.path}.{key}")
 
     def problem(self, key: str, message: str) -> None:
         """Note that the argument `key` is wrong."""
@@ -96,6 +111,15 @@ class Arguments:
         if not value:
             self.problem(key, "must not be empty")
             return default
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """One of a few words, the first of them by default."""
+        value = self.values.get(key, choices[0])
+        if not isinstance(value, str) or value not in choices:
+            hint = did_you_mean(value, choices) or f"not {value!r}" if isinstance(value, str) else f"not {_kind(value)}"
+            self.problem(key, f"must be {' or '.join(repr(choice) for choice in choices)}; {hint}")
+            return choices[0]
         return value
 
     def nested(self, key: str = "value_parser") -> Content | None:

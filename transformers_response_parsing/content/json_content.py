@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from json import JSONDecodeError, JSONDecoder
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from transformers_response_parsing.errors import BodyError
 from transformers_response_parsing.limits import MAX_DEPTH, MAX_INT_DIGITS
 
 from .base import Arguments, Content
-from .json_dialect import Dialect
+from .json_dialect import Dialect, after_document
 from .json_scanner import JsonScanner
 from .written import Written
 
-__all__ = ["JsonContent", "decode_json"]
+__all__ = ["JsonContent", "decode_json", "decode_sequence"]
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_BETWEEN = re.compile(r"[ \t\n\r,;]*")
 
 
 class _RefusedError(ValueError):
@@ -74,18 +79,47 @@ def decode_json(text: str, *, strict: bool = False, written: bool = False) -> An
     """
     try:
         value = _DECODERS[strict, written].decode(text)
-    except JSONDecodeError as error:
-        raise BodyError(f"no valid JSON: {error.msg}", error.pos) from None
-    except _RefusedError as error:
-        raise BodyError(f"no valid JSON: {error}") from None
-    except ValueError:
-        raise BodyError(f"no valid JSON: an integer of more than {MAX_INT_DIGITS} digits") from None
-    except RecursionError:
-        raise BodyError(f"JSON nested more than {MAX_DEPTH} levels deep") from None
+    except (ValueError, RecursionError) as error:
+        raise _fault(error) from None
     # Each level needs a bracket: few brackets, no need to look.
     if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(value):
-        raise BodyError(f"JSON nested more than {MAX_DEPTH} levels deep")
+        raise BodyError(_TOO_DEEP)
     return value
+
+
+def decode_sequence(text: str, *, written: bool = False) -> list[Any]:
+    """The values of JSON texts that follow each other, adjacent or with white space, `,` or `;` between them.
+
+    Raises:
+        BodyError: as `decode_json`, and for a number or word that is right behind another.
+    """
+    decode = _DECODERS[False, written].raw_decode
+    values: list[Any] = []
+    at, stop = _SPACE.match(text).end(), len(text)  # type: ignore[union-attr]  # it matches the empty string
+    try:
+        while at < stop:
+            value, end = decode(text, at)
+            values.append(value)
+            at = after_document(text, end, _BETWEEN)
+    except (ValueError, RecursionError) as error:
+        raise _fault(error) from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and any(map(_too_deep, values)):
+        raise BodyError(_TOO_DEEP)
+    return values
+
+
+_TOO_DEEP = f"JSON nested more than {MAX_DEPTH} levels deep"
+
+
+def _fault(error: Exception) -> BodyError:
+    """What a decoder raised, in our words."""
+    if isinstance(error, JSONDecodeError):
+        return BodyError(f"no valid JSON: {error.msg}", error.pos)
+    if isinstance(error, _RefusedError):
+        return BodyError(f"no valid JSON: {error}")
+    if isinstance(error, RecursionError):
+        return BodyError(_TOO_DEEP)
+    return BodyError(f"no valid JSON: an integer of more than {MAX_INT_DIGITS} digits")
 
 
 def _too_deep(value: Any) -> bool:
@@ -110,15 +144,27 @@ class JsonContent(Content):
     they can mean nothing else. What is not JSON but has one reading only is read too: a trailing comma, Python literals
     (`{'on': True}`), closers too many at the end, and closers missing at the end of a region that was closed.
     With `allow_non_json` there is another reading, the text itself: then nothing is repaired, as elsewhere.
+
+    Of this package only: `until_complete` ends the region where the value does, and `entry_keys` gives names to the key and
+    the value of an object that has just one: with `["name", "arguments"]` `{"f": {}}` becomes `{"name": "f",
+    "arguments": {}}`. Of a list, that is each element that is such an object.
     """
 
     name = "json"
-    arguments = ("unquoted_keys", "string_delims", "allow_non_json")
+    arguments: ClassVar[tuple[str, ...]] = (
+        *("unquoted_keys", "string_delims", "allow_non_json"),
+        *("until_complete", "entry_keys"),
+    )
+    extension_arguments = frozenset(("until_complete", "entry_keys"))
 
     def __init__(self, args: Arguments) -> None:
         self.allow_non_json = args.flag("allow_non_json", False)
         self._unquoted_keys = args.flag("unquoted_keys", False)
         self._string_delims = _delims(args)
+        self._entry_keys = _entry_keys(args)
+        self.until_complete = args.flag("until_complete", False)
+        if self.until_complete and self.allow_non_json:
+            args.problem("until_complete", "needs JSON, of which it can tell the end: remove it or allow_non_json")
         special = bool(self._unquoted_keys or self._string_delims)
         self._fallback: Dialect | None = None
         if special or not self.allow_non_json:
@@ -131,13 +177,16 @@ class JsonContent(Content):
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> Any:
         """The value; with `allow_non_json` the stripped body where there is none."""
         try:
-            return decode_json(body, strict=self.allow_non_json, written=written)
+            value = decode_json(body, strict=self.allow_non_json, written=written)
         except BodyError as error:
-            first = error
+            value = self._otherwise(body, error, written, cut_off)
+        return value if self._entry_keys is None else self._named(value)
+
+    def _otherwise(self, body: str, first: BodyError, written: bool, cut_off: bool) -> Any:
+        """What else than JSON the body is; raises `first` if it is nothing."""
         if self._fallback is not None:
             try:
-                on_number = _on_number if written else None
-                return self._fallback.read(body, on_number=on_number, complete=not cut_off)
+                return self._reread(self._fallback, body, _on_number if written else None, not cut_off)
             except BodyError as error:
                 if self._unquoted_keys or self._string_delims:
                     first = BodyError(f"no valid JSON: {error.reason}", error.position)
@@ -145,9 +194,36 @@ class JsonContent(Content):
             return body.strip()
         raise first
 
+    def _reread(self, dialect: Dialect, body: str, on_number: Callable[[Any, str], Any] | None, complete: bool) -> Any:
+        return dialect.read(body, on_number=on_number, complete=complete)
+
+    def _named(self, value: Any) -> Any:
+        """The value with `entry_keys` applied."""
+        if type(value) is list:
+            return [self._entry(item) for item in value]
+        return self._entry(value)
+
+    def _entry(self, value: Any) -> Any:
+        if type(value) is not dict or len(value) != 1 or self._entry_keys is None:
+            return value
+        return dict(zip(self._entry_keys, *value.items(), strict=True))
+
     def scanner(self) -> JsonScanner:
         """A scanner for this dialect."""
         return JsonScanner(self._unquoted_keys, self._string_delims)
+
+
+def _entry_keys(args: Arguments) -> tuple[str, str] | None:
+    """The checked `entry_keys`."""
+    if "entry_keys" not in args.values:
+        return None
+    keys = args.values["entry_keys"]
+    if isinstance(keys, (list, tuple)) and len(keys) == 2 and all(isinstance(key, str) and key for key in keys):
+        name, value = keys
+        if name != value:
+            return name, value
+    args.problem("entry_keys", 'must be two different strings that are not empty, such as ["name", "arguments"]')
+    return None
 
 
 def _delims(args: Arguments) -> tuple[tuple[str, str], ...]:

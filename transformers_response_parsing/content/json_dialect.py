@@ -15,7 +15,7 @@ from transformers_response_parsing.limits import MAX_DEPTH, MAX_INT_DIGITS
 
 from .strings import read_quoted
 
-__all__ = ["Dialect", "number"]
+__all__ = ["Dialect", "after_document", "number"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -24,6 +24,9 @@ _WORD = re.compile(r"\w+")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {**_JSON_WORDS, "True": True, "False": False, "None": None}
 _CLOSERS = re.compile(r"[ \t\n\r\]}]*")
+_BETWEEN = re.compile(r"[ \t\n\r,;]*")
+_BETWEEN_CLOSERS = re.compile(r"[ \t\n\r,;\]}]*")
+_GLUED = re.compile(r"(?<=[\w.+-])[\w.+-]")
 
 
 def number(whole: str, fraction: str | None, exponent: str | None) -> int | float:
@@ -36,6 +39,13 @@ def number(whole: str, fraction: str | None, exponent: str | None) -> int | floa
     if len(whole) > MAX_INT_DIGITS:
         raise ValueError(f"an integer of more than {MAX_INT_DIGITS} digits")
     return int(whole)
+
+
+def after_document(text: str, end: int, between: re.Pattern[str]) -> int:
+    """Where the next document of a sequence begins, if one ends at `end`; BodyError where two numbers or words touch."""
+    if _GLUED.match(text, end):
+        raise BodyError("more text right behind a value", end)
+    return between.match(text, end).end()  # type: ignore[union-attr]  # it matches the empty string
 
 
 class Dialect:
@@ -86,6 +96,23 @@ class Dialect:
         if at < len(body):
             raise BodyError("more text after the end of the JSON value", at)
         return value
+
+    def read_sequence(
+        self, body: str, *, on_number: Callable[[Any, str], Any] | None = None, complete: bool = False
+    ) -> list[Any]:
+        """The values that follow each other in `body`, as in `decode_sequence`; arguments and errors as for `read`."""
+        reader = _Reader(self, body, on_number, complete)
+        values: list[Any] = []
+        at = reader.space(0)
+        try:
+            while at < len(body):
+                value, at = reader.value(at, 0)
+                values.append(value)
+                # Closers that are missing at the end count as read.
+                at = after_document(body, min(at, len(body)), _BETWEEN_CLOSERS if self.repairs else _BETWEEN)
+        except RecursionError:  # the caller's stack was nearly full
+            raise BodyError("nested too deep for the space left on the stack") from None
+        return values
 
 
 class _Reader:

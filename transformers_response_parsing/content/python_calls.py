@@ -9,7 +9,7 @@ from typing import Any
 
 from transformers_response_parsing.errors import BodyError
 
-from .base import Content
+from .base import Arguments, Content
 from .json_dialect import number
 from .strings import read_quoted
 from .written import Written
@@ -23,6 +23,7 @@ _MAX_INT = 2**53 - 1
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_BETWEEN = re.compile(r"[ \t\n\r]*[;,][ \t\n\r]*|[ \t\r]*\n[ \t\n\r]*")
 _WORD = re.compile(r"\w+")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 
@@ -33,15 +34,24 @@ class PythonCallListContent(Content):
     Keyword arguments only, JSON escapes in strings, integers within ±(2**53 - 1), finite floats, no repeated names, no
     trailing commas, nothing after the list, nesting up to 100. More lenient than transformers' own reader in two points
     that have one reading only: raw newlines inside strings are kept, and tuples become lists.
+
+    With `brackets` "optional" (of this package only) the calls may also come without the [ ], with newlines, `;` or `,`
+    between them; an empty body has none.
     """
 
     name = "python-call-list"
+    min_transformers = "5.24.0"
+    arguments = ("brackets",)
+    extension_arguments = frozenset(("brackets",))
+
+    def __init__(self, args: Arguments) -> None:
+        self._brackets = args.choice("brackets", ("required", "optional")) == "required"
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> list[dict[str, Any]]:
         """The calls."""
         reader = _Calls(body, written)
         try:
-            return reader.calls()
+            return reader.calls() if self._brackets else reader.bare_calls()
         except RecursionError:  # the caller's stack was nearly full
             raise BodyError("nested too deep for the space left on the stack") from None
 
@@ -76,6 +86,23 @@ class _Calls:
             raise BodyError(f"expected {what}", self.at)
         self.at = match.end()
         return match[0]
+
+    def bare_calls(self) -> list[dict[str, Any]]:
+        self.space()
+        if self.body.startswith("[", self.at):
+            return self.calls()
+        result: list[dict[str, Any]] = []
+        while self.at < len(self.body):
+            name = self.name("the name of a function or '['")
+            result.append({"name": name, "arguments": self.arguments()})
+            end = self.body.rfind(")", 0, self.at) + 1  # white space behind it was skipped
+            if match := _BETWEEN.match(self.body, end):
+                self.at = match.end()
+                if self.at == len(self.body) and "," in match[0]:
+                    raise BodyError("a ',' with no call after it", end)
+            elif self.at < len(self.body):
+                raise BodyError("expected a newline, ';' or ',' between two calls", self.at)
+        return result
 
     def calls(self) -> list[dict[str, Any]]:
         self.need("[")

@@ -28,8 +28,8 @@ except ImportError:  # pragma: no cover
 
 __all__ = ["Tag", "TagFinder"]
 
-Tag = tuple[int, int, str, str, int]
-"""Start and end of a tag, its key, its value, and where the value starts."""
+Tag = tuple[int, int, str, str, int, bool]
+"""Start and end of a tag, its key, its value, where the value starts, and whether the group `raw` took part."""
 
 _GAP = re.compile(r"\(\?P<(key|value)>\.([*+])\?\)|\.([*+])\?")
 # What `regex` reads in another way than the standard library's parser: POSIX classes, set operations, fuzzy matching.
@@ -65,7 +65,9 @@ class TagFinder:
         self._source = source
         self._regex = compiled
         self._timeout = timeout
-        self._groups: tuple[int, int] = (compiled.groupindex["key"], compiled.groupindex["value"])
+        index = compiled.groupindex
+        self._groups: tuple[int, int] = (index["key"], index["value"])
+        self._raw: int | None = index.get("raw")
         self.chain = _analyse(source, timeout)
 
     def find(self, body: str) -> Iterator[Tag]:
@@ -89,12 +91,13 @@ class TagFinder:
         return TagFinder, (self._source, self._regex, self._timeout)
 
     def _plain(self, body: str, start: int, timeout: float | None) -> Iterator[Tag]:
-        key_group, value_group = self._groups
+        (key_group, value_group), raw = self._groups, self._raw
         for match in self._regex.finditer(body, start, timeout=timeout):
             key, value = match.group(key_group, value_group)
             if key is None or value is None:
                 raise BodyError("a tag without a key or a value", match.start())
-            yield *match.span(), key, value, match.start(value_group)
+            is_raw = raw is not None and match.start(raw) >= 0
+            yield *match.span(), key, value, match.start(value_group), is_raw
 
     def _chained(self, body: str, chain: _Chain) -> Iterator[Tag]:
         search = _Search(body, chain)
@@ -122,7 +125,7 @@ class _Piece(NamedTuple):
     end in the same run match or fail alike."""
     needs: str  # a text that must occur after the core, or ""
     unique: bool  # from one start there is one end, as far as the next piece is concerned
-    groups: tuple[str, ...]  # which of key and value it holds
+    groups: tuple[str, ...]  # which of key, value and raw it holds
 
 
 class _Gap(NamedTuple):
@@ -189,7 +192,8 @@ class _Search:
         key, value = spans["key"], spans["value"]
         if key[0] < 0 or value[0] < 0:
             raise BodyError("a tag without a key or a value", start)
-        return start, end, self.body[slice(*key)], self.body[slice(*value)], value[0]
+        is_raw = "raw" in spans and spans["raw"][0] >= 0
+        return start, end, self.body[slice(*key)], self.body[slice(*value)], value[0], is_raw
 
     def piece(self, index: int, at: int) -> tuple[int, int, Any] | None:
         """Where the piece first matches from `at` on: start, end, and the match if there is one to look at."""
@@ -346,7 +350,7 @@ def _piece(source: str, tree: Any, next_core: str, timeout: float) -> _Piece | N
         run=_run(rest),
         needs=_last_literal(rest),
         unique=window <= 0 and _unique(items[first:], next_core),
-        groups=tuple(name for name in ("key", "value") if name in compiled.groupindex),
+        groups=tuple(name for name in ("key", "value", "raw") if name in compiled.groupindex),
     )
 
 

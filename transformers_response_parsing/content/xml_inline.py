@@ -12,6 +12,7 @@ from transformers_response_parsing import limits
 from transformers_response_parsing.errors import BodyError
 
 from .base import Arguments, Content
+from .entities import unescape
 from .tag_plan import TagFinder
 from .values import ValueReader
 
@@ -24,14 +25,19 @@ class XmlInlineContent(Content):
     """`xml-inline`: a dict of what `tag_pattern` finds; text between the tags is ignored.
 
     Of a repeated key the last wins; with `merge_duplicates` all its values are kept, as a list.
+
+    Of this package only: where a group named `raw` of the `tag_pattern` took part, the value is text, whatever the
+    `value_parser`; `unescape` decodes the entities of XML in keys and values.
     """
 
     name = "xml-inline"
-    arguments = ("tag_pattern", "value_parser", "merge_duplicates")
+    arguments = ("tag_pattern", "value_parser", "merge_duplicates", "unescape")
+    extension_arguments = frozenset(("unescape",))
 
     def __init__(self, args: Arguments) -> None:
         self._merge = args.flag("merge_duplicates", False)
         self._values = ValueReader(args.nested())
+        self._unescape = args.flag("unescape", False)
         self._finder = _finder(args)
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> dict[str, Any]:
@@ -41,15 +47,17 @@ class XmlInlineContent(Content):
         """
         result: dict[str, Any] = {}
         repeated: set[str] = set()
-        read, merge = self._values.read, self._merge
+        read, merge, decode = self._values.read, self._merge, self._unescape
         reached = 0
         assert self._finder is not None
-        for start, end, key, text, text_start in self._finder.find(body):
+        for start, end, key, text, text_start, raw in self._finder.find(body):
             if cut_off and (loose := _NON_SPACE.search(body, reached, start)):
                 raise BodyError("text outside of the tags of a call that was cut off", loose.start())
             reached = end
+            if decode:
+                key, text = unescape(key), unescape(text)
             try:
-                value = read(text, written)
+                value = text if raw else read(text, written)
             except BodyError as error:
                 raise BodyError(f"value of '{key}': {error.reason}", text_start + (error.position or 0)) from None
             if not merge or key not in result:
@@ -82,4 +90,6 @@ def _finder(args: Arguments) -> TagFinder | None:
     if missing:
         args.problem("tag_pattern", f"needs the named group{'s'[: len(missing) - 1]} {' and '.join(missing)}")
         return None
+    if "raw" in compiled.groupindex:
+        args.extension("tag_pattern")
     return TagFinder(pattern, compiled, limits.SEARCH_TIMEOUT)
