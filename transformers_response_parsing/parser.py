@@ -104,6 +104,7 @@ class ResponseParser(RegionMachine):
         tail = message_tail(template, prefix)
         super().__init__(template, load_tools(tools), keeps_malformed(on_error))
         self._buffer = TextBuffer()
+        self._generation = len(tail)  # where the generation begins
         self._undecided = ""  # may be the beginning of an end literal
         self._events: list[Event] = []
         self._written = io.StringIO()  # the text of the region, or of the stretch, so far
@@ -204,7 +205,8 @@ class ResponseParser(RegionMachine):
     def _take_until(self, ender: LiteralSet, text: str) -> list[Event]:
         """Take what is before the end of the turn; what may be the beginning of an end literal waits."""
         text = self._undecided + text
-        start, stop = ender.find(text, 0, False)
+        # What ends the turn begins in the generation, whatever the prompt ended with.
+        start, stop = ender.find(text, max(0, self._generation - self._buffer.end), False)
         if stop >= 0:
             self._undecided = ""
             return self._take(text[:start], text[start:stop])

@@ -76,12 +76,17 @@ class Sentinels:
         start, stop = self._literals.find(text, 0, False)
         if stop >= 0:
             return -1
-        if not (self.trailing and start and text[start - 1] in self.trailing):
-            return start if start == size or self._led is not None else self._hold(text, start)
-        cut = len(text[:start].rstrip(self.trailing))
-        if self._led is None:
-            return self._hold(text, cut)
-        return cut if start == size or text[start:] in self._led else start
+        hold = start
+        if self.trailing:
+            if text[-1] in self.trailing:
+                hold = min(hold, len(text.rstrip(self.trailing)))
+            if (
+                0 < start < size
+                and text[start - 1] in self.trailing
+                and (self._led is None or text[start:] in self._led)
+            ):
+                hold = min(hold, len(text[:start].rstrip(self.trailing)))
+        return hold if hold == size or self._led is not None else self._hold(text, hold)
 
     def _hold(self, text: str, start: int) -> int:
         """The exact answer for the few characters at the end of the text."""
