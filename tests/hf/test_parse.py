@@ -160,6 +160,12 @@ def test_padding_that_the_attention_mask_marks_is_no_part_of_a_prefix(tokenizer:
     assert messages[1] == {"role": "assistant", "reasoning_content": "b", "content": "c"}
 
 
+@pytest.mark.parametrize("mask", [[1], [[1, 1]], 7, [[1], [1]]], ids=str)
+def test_a_mask_of_another_shape_is_an_error(tokenizer: Any, mask: Any) -> None:
+    with pytest.raises(trp.ResponseParsingError):
+        tokenizer.parse_response("a", prefix={"input_ids": [[1, 2], [3]], "attention_mask": mask})
+
+
 @pytest.mark.parametrize("empty", [[], (), np.zeros((0, 5), dtype=int)], ids=["list", "tuple", "numpy"])
 def test_an_empty_batch_gives_an_empty_list(tokenizer: Any, empty: Any) -> None:
     assert tokenizer.parse_response(empty, prefix=PROMPT) == []

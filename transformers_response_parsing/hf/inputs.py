@@ -152,10 +152,14 @@ def _plain(value: Any, what: str) -> str | list[Any]:
     raise ResponseParsingError(f"{what} must be {_ACCEPTED}, not {type(value).__name__}")
 
 
-def _unpadded(ids: list[Any], mask: str | list[Any]) -> list[Any]:
-    if ids and isinstance(ids[0], (list, tuple)):
-        return [_unpadded(list(row), list(row_mask)) for row, row_mask in zip(ids, mask, strict=True)]
-    return [token for token, seen in zip(ids, mask, strict=True) if seen]
+def _unpadded(ids: list[Any], mask: Any) -> list[Any]:
+    """The ids that the mask marks, row by row if they are a batch."""
+    try:
+        if ids and isinstance(ids[0], (list, tuple)):
+            return [_unpadded(row, row_mask) for row, row_mask in zip(ids, mask, strict=True)]
+        return [token for token, seen in zip(ids, mask, strict=True) if seen]
+    except (TypeError, ValueError):
+        raise ResponseParsingError("attention_mask does not have the shape of input_ids") from None
 
 
 def _is_id(value: Any) -> bool:

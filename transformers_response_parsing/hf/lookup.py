@@ -7,7 +7,7 @@ import copy
 import logging
 from typing import Any
 
-__all__ = ["library_template", "own_template", "set_library", "store_template"]
+__all__ = ["library_is_on", "library_template", "own_template", "set_library", "store_template"]
 
 _log = logging.getLogger(__name__)
 _ATTRIBUTE = "response_template"
@@ -20,6 +20,11 @@ def set_library(on: bool) -> None:
     global _library_on
     _library_on = on
     _answers.clear()
+
+
+def library_is_on() -> bool:
+    """Whether templates are looked up in the library."""
+    return _library_on
 
 
 def own_template(tokenizer: Any) -> Any:

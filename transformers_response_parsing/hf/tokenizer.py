@@ -16,10 +16,18 @@ from transformers_response_parsing.errors import OutputError, ResponseParsingErr
 from transformers_response_parsing.parser import OnError, ResponseParser, parse_response
 
 from .inputs import read_prefixes, read_texts
-from .lookup import library_template, own_template, store_template
+from .lookup import library_is_on, library_template, own_template, store_template
 
-__all__ = ["OWN_TOKENS", "ResponseTemplateAttribute", "end_tokens", "find_legacy_schema", "make_methods", "make_parser"]
-__all__ += ["parse", "resolve_template"]
+__all__ = [
+    "OWN_TOKENS",
+    "ResponseTemplateAttribute",
+    "end_tokens",
+    "find_legacy_schema",
+    "make_methods",
+    "make_parser",
+    "parse",
+    "resolve_template",
+]
 
 
 class _OwnTokens:
@@ -36,8 +44,8 @@ _PREFIX_NEEDED = (
     'something else. If the response is the whole message, say so with prefix="" or prefix=[]'
 )
 _NO_LEGACY = (
-    "this version of transformers can't parse with a response_schema, the older way to describe responses: give the "
-    "tokenizer a response_template"
+    "a response_schema, the older way to describe responses, can't be used here: only parse_response of transformers 5.0 to "
+    "5.14 understands it"
 )
 
 
@@ -98,7 +106,7 @@ def resolve_template(tokenizer: Any, explicit: Any = None, *, chat_template: Any
     """
     if is_legacy_schema(explicit):
         raise ResponseParsingError(
-            f"a response template has the key fields, this dict has not. If it is a schema, {_NO_LEGACY}"
+            f"this is no response template, it has no key fields. If it is a schema: {_NO_LEGACY}"
         )
     if explicit is not None:
         return explicit
@@ -106,16 +114,19 @@ def resolve_template(tokenizer: Any, explicit: Any = None, *, chat_template: Any
     if template is None:
         template = library_template(tokenizer, chat_template)
     if template is None:
-        schema = (vars(tokenizer).get("init_kwargs") or {}).get("response_schema") or find_legacy_schema(tokenizer)
-        why = (
-            f"it only has a response_schema, and {_NO_LEGACY}"
-            if schema
-            else "and the library knows none for its chat template"
-        )
-        raise ResponseParsingError(
-            f"this tokenizer has no response_template, {why}. Set tokenizer.response_template to a dict, or pass one"
-        )
+        raise ResponseParsingError(_why_no_template(tokenizer))
     return template
+
+
+def _why_no_template(tokenizer: Any) -> str:
+    schema = (vars(tokenizer).get("init_kwargs") or {}).get("response_schema") or find_legacy_schema(tokenizer)
+    if schema:
+        why = f"it only has a response_schema; {_NO_LEGACY}"
+    elif library_is_on():
+        why = "the library has no proven one for its chat template; find_template(tokenizer) shows what comes closest"
+    else:
+        why = "the library was not asked (enable() does)"
+    return f"this tokenizer has no response_template: set it to a dict, or pass one ({why})"
 
 
 def parse(
