@@ -103,6 +103,17 @@ def test_a_value_set_before_enable_is_seen() -> None:
         trp.disable()
 
 
+def test_none_set_before_enable_is_seen() -> None:
+    """Also where the template that was loaded is still among the arguments of the tokenizer's constructor."""
+    tokenizer = make_tokenizer(response_template=TEMPLATE)
+    tokenizer.response_template = None
+    trp.enable(library=False)
+    try:
+        assert tokenizer.response_template is None
+    finally:
+        trp.disable()
+
+
 def test_it_stays_with_the_tokenizer_after_disable(tokenizer: Any, tmp_path: Path) -> None:
     trp.disable()
     assert tokenizer.response_template == TEMPLATE

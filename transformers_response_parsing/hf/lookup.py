@@ -29,8 +29,10 @@ def library_is_on() -> bool:
 
 def own_template(tokenizer: Any) -> Any:
     """The tokenizer's own response template, set or loaded; None if it has none. Works without the plugin, too."""
-    own = vars(tokenizer).get(_ATTRIBUTE)
-    return own if own is not None else (vars(tokenizer).get("init_kwargs") or {}).get(_ATTRIBUTE)
+    attributes = vars(tokenizer)
+    if _ATTRIBUTE in attributes:  # None, too, if that is what was set
+        return attributes[_ATTRIBUTE]
+    return (attributes.get("init_kwargs") or {}).get(_ATTRIBUTE)
 
 
 def store_template(tokenizer: Any, template: Any) -> None:
