@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .conversations import TOOLS, TURNS, Dialect, Message, Turn, earlier_messages, turn_message
+from .conversations import OPENED, TURNS, Dialect, Message, Turn, earlier_messages, turn_message, turn_tools
 from .rendering import TURN_ENDS, ChatRenderer, RenderError
+from .split import Split, opened_block, split_turn
 
 __all__ = ["ChatFormat", "RenderedTurn"]
 
@@ -42,7 +43,6 @@ _OFF: tuple[dict[str, Any], ...] = (
 )
 # Where a generation may end besides the tokens that end a turn of text.
 _CALL_ENDS = ("<|call|>", "<|eom_id|>", "<|eom|>", "<|tool_response>", "<start_function_response>")
-_MARKER = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 _LAST_TOKEN = re.compile(r"(<[^<>\s]+>|\[[^\[\]\s]+\])\s*\Z")
 
 
@@ -57,6 +57,7 @@ class RenderedTurn:
         end: that token; "" if the chat template writes none.
         message: the turn as a message of the chat template's dialect.
         earlier: the messages before it.
+        tools: what the model may call.
         options: variables given to the chat template.
         ids: the reply has the ids of the calls.
         notes: how prompt and reply were told apart, where that needs saying.
@@ -69,17 +70,11 @@ class RenderedTurn:
     end: str = ""
     message: Message | None = None
     earlier: tuple[Message, ...] = ()
+    tools: list[dict[str, Any]] | None = None
     options: Mapping[str, Any] | None = None
     ids: bool = False
     notes: tuple[str, ...] = ()
     problem: str = ""
-
-
-@dataclass(frozen=True)
-class _Split:
-    prompt: str
-    reply: str
-    notes: tuple[str, ...] = ()
 
 
 class ChatFormat:
@@ -97,9 +92,11 @@ class ChatFormat:
         self.dialect = Dialect()
         self._tail = ""
         self._junk = ""
+        self._quoted = False  # string arguments stand between quotes
         self.ends = tuple(dict.fromkeys((*renderer.end, *TURN_ENDS, *_CALL_ENDS)))
         self._probe()
-        self.turns = tuple(self._render(turn) for turn in TURNS)
+        rendered = [self._render(turn) for turn in TURNS]
+        self.turns = tuple(turn for turn in rendered if not (turn.problem and turn.turn.name == OPENED))
 
     # -- finding the dialect out
 
@@ -110,15 +107,15 @@ class ChatFormat:
 
     def _probe_text(self) -> None:
         turn = TURNS[0]
-        for system in (False, True):
-            self.dialect = replace(self.dialect, system=system)
+        for system, tools in ((False, False), (False, True), (True, False)):
+            self.dialect = replace(self.dialect, system=system, tools=tools)
             try:
                 reply = self._split(turn, {}).reply
                 break
             except RenderError:
                 continue
         else:
-            self.dialect = replace(self.dialect, system=False)
+            self.dialect = Dialect()
             return
         if turn.content in reply:
             self._tail = reply[reply.rindex(turn.content) + len(turn.content) :]
@@ -154,11 +151,10 @@ class ChatFormat:
             if not usable:
                 return
             self.dialect = usable[0]
-        try:
-            if turn.calls[0].name not in self._split(turn, {}).reply:
-                self.dialect = replace(self.dialect, ids="kimi")
-        except RenderError:
-            pass
+        reply = self._split(turn, {}).reply
+        if turn.calls[0].name not in reply:
+            self.dialect = replace(self.dialect, ids="kimi")
+        self._quoted = bool(re.search(r"[\"']Oslo\\?[\"']", reply))
 
     def _probe_reasoning(self) -> None:
         for key in (*_REASONING_KEYS, "blocks"):
@@ -206,7 +202,9 @@ class ChatFormat:
         for messages, generation in self._renderings(turn, self.dialect):
             try:
                 texts = {
-                    self.renderer.render(messages, tools=_tools(turn), generation=generation, options=some)
+                    self.renderer.render(
+                        messages, tools=turn_tools(turn, self.dialect), generation=generation, options=some
+                    )
                     for some in ({}, options)
                 }
             except RenderError:
@@ -220,11 +218,14 @@ class ChatFormat:
         return [([*earlier, turn_message(turn, dialect)], False), (earlier, True)]
 
     def _rendered(self, turn: Turn, options: dict[str, Any]) -> RenderedTurn:
+        if turn.name == OPENED:
+            return self._opened(turn, options)
         if turn.reasoning and not self.dialect.reasoning:
             raise RenderError("drops reasoning")
         split = self._split(turn, options)
         reply, end = self._without_end(split.reply)
         self._check_complete(turn, reply)
+        self._check_distinct(turn, options)
         prompt = split.prompt
         if turn.cut:
             at = _cut_at(turn, reply)
@@ -240,6 +241,7 @@ class ChatFormat:
             end,
             message,
             tuple(earlier_messages(turn, self.dialect)),
+            turn_tools(turn, self.dialect),
             options,
             ids,
             split.notes,
@@ -262,8 +264,40 @@ class ChatFormat:
             for key, value in call.arguments.items():
                 if key not in reply:
                     raise RenderError("does not render the arguments of calls")
-                if isinstance(value, str) and not _stands_in(value, reply):
-                    raise RenderError(f"does not write the argument {json.dumps(value)} as it is")
+                if isinstance(value, str) and not _stands_in(value, reply, self._quoted):
+                    raise RenderError("does not escape quotes or line breaks of a quoted string")
+
+    def _check_distinct(self, turn: Turn, options: dict[str, Any]) -> None:
+        """Raise RenderError if content beside calls is written just as reasoning would be."""
+        if not (turn.content and turn.calls and self.dialect.reasoning) or turn.reasoning:
+            return
+        other = replace(turn, content="", reasoning=turn.content)
+        texts = []
+        for said in (turn, other):
+            messages, _ = self._renderings(said, self.dialect)[0]
+            try:
+                texts.append(self.renderer.render(messages, tools=turn_tools(turn, self.dialect), options=options))
+            except RenderError:
+                return
+        if texts[0] == texts[1]:
+            raise RenderError("writes content beside calls as reasoning")
+
+    def _opened(self, turn: Turn, options: dict[str, Any]) -> RenderedTurn:
+        """A turn whose reasoning the prompt opens, where the chat template does not render reasoning: it is closed alike."""
+        if self.dialect.reasoning:
+            raise RenderError("renders reasoning, which the other cases show")
+        earlier = earlier_messages(turn, self.dialect)
+        tools = turn_tools(turn, self.dialect)
+        prompt = self.renderer.render(earlier, tools=tools, generation=True, options=options)
+        tags = opened_block(prompt)
+        if tags is None or not tags[1]:
+            raise RenderError("does not open a block for reasoning")
+        content = replace(turn, name="", reasoning="")
+        said, end = self._without_end(self._split(content, options).reply)
+        self._check_complete(content, said)
+        note = f"the chat template opens reasoning with {tags[0]!r} and never renders it: {tags[1]!r} is assumed to close it"
+        reply = f"{turn.reasoning}\n{tags[1]}\n\n{said}"
+        return RenderedTurn(turn, prompt, reply, end, None, tuple(earlier), tools, options, notes=(note,))
 
     def _without_end(self, reply: str) -> tuple[str, str]:
         """The reply without the token that ends the turn, and that token."""
@@ -273,70 +307,20 @@ class ChatFormat:
                 return text.removesuffix(end), end
         return reply, ""
 
-    # -- telling prompt and reply apart
-
-    def _split(self, turn: Turn, options: dict[str, Any], dialect: Dialect | None = None) -> _Split:
+    def _split(self, turn: Turn, options: dict[str, Any], dialect: Dialect | None = None) -> Split:
         dialect = dialect or self.dialect
         (messages, _), (earlier, _) = self._renderings(turn, dialect)
-        render, tools = self.renderer.render, _tools(turn)
+        render, tools = self.renderer.render, turn_tools(turn, dialect)
         whole = render(messages, tools=tools, options=options)
         prompt = render(earlier, tools=tools, options=options, generation=True)
-        if whole.startswith(prompt):
-            return _Split(prompt, whole[len(prompt) :])
         before = render(earlier, tools=tools, options=options)
-        if not whole.startswith(before) or not prompt.startswith(before):
-            before = _common(whole, prompt)
-            if not before.strip():
-                raise RenderError("can't be split: prompt and turn have nothing in common")
-        begun, said = prompt[len(before) :], whole[len(before) :]
-        header = _common(begun, said)
-        extra = begun[len(header) :]
-        said = said[len(header) :]
-        if not extra.strip():
-            return _Split(prompt, said)
-        note = f"the prompt ends with {extra!r}, which the turn as rendered has not"
-        if turn.reasoning:
-            # The prompt leaves no room for reasoning; the turn starts where reasoning does.
-            opened = _last_marker_at(header)
-            return _Split(before + header[:opened], header[opened:] + said, (f"{note}: left out",))
-        if _is_opened(extra):
-            return _Split(before + header, said, (f"{note}: left out",))
-        return _Split(prompt, said, (note,))
+        last = str(earlier[-1]["content"])
+        said = (turn.reasoning, turn.content, *(call.name for call in turn.calls))
+        return split_turn(whole, prompt, before, last, tuple(filter(None, said)), reasons=bool(turn.reasoning))
 
 
 def _turn(name: str) -> Turn:
     return next(turn for turn in TURNS if turn.name == name)
-
-
-def _tools(turn: Turn) -> list[dict[str, Any]] | None:
-    return TOOLS if turn.calls or turn.after_tool else None
-
-
-def _common(first: str, second: str) -> str:
-    """What both begin with; a token that only one of them has is not cut in two."""
-    length = next(
-        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
-    )
-    common = first[:length]
-    if common in (first, second):
-        return common
-    for opener, closer in ("<>", "[]"):
-        at = common.rfind(opener)
-        if at > common.rfind(closer):
-            common = common[:at]
-    return common
-
-
-def _is_opened(text: str) -> bool:
-    """Whether a prompt's end opens a block and does not close it: `<think>`, but not `<think></think>` nor `</think>`."""
-    markers = _MARKER.findall(text)
-    return len(markers) == 1 and "/" not in markers[0]
-
-
-def _last_marker_at(header: str) -> int:
-    """Where the marker begins that a header ends with, if there is one before it; else the header's end."""
-    markers = list(_MARKER.finditer(header))
-    return markers[-1].start() if len(markers) > 1 and not header[markers[-1].end() :].strip() else len(header)
 
 
 def _cut_at(turn: Turn, reply: str) -> int:
@@ -345,7 +329,10 @@ def _cut_at(turn: Turn, reply: str) -> int:
     return reply.index(text) + len(text) // 2
 
 
-def _stands_in(value: str, reply: str) -> bool:
-    """Whether a string argument is in the reply, in one of the ways it may be written."""
+def _stands_in(value: str, reply: str, quoted: bool) -> bool:
+    """Whether a string argument is in the reply; between quotes as JSON or Python escape it (or JSON within JSON)."""
+    if not quoted:
+        return value in reply
     escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-    return any(form in reply for form in (value, escaped, json.dumps(value)[1:-1], repr(value)[1:-1]))
+    twice = json.dumps(escaped, ensure_ascii=False)[1:-1]
+    return any(form in reply for form in (escaped, json.dumps(value)[1:-1], repr(value)[1:-1], twice))

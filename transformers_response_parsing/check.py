@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .chat_format import ChatFormat, RenderedTurn
-from .conversations import TOOLS, Dialect, written_arguments
+from .conversations import Dialect, written_arguments
 from .errors import ResponseParsingError
 from .parser import ResponseParser
 from .rendering import ChatRenderer, RenderError
@@ -100,7 +100,8 @@ def _check(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate,
             problem += which
             break
     else:
-        problem = _rendered_again(chat, rendered, message or {})
+        if rendered.message is not None:
+            problem = _rendered_again(chat, rendered, message or {})
     return CaseResult(
         name,
         "fail" if problem else "pass",
@@ -128,9 +129,8 @@ def _texts(chat: ChatFormat, rendered: RenderedTurn) -> Iterator[tuple[str, tupl
 def _parse(
     template: ResponseTemplate, rendered: RenderedTurn, end: tuple[str, ...], pieces: Sequence[str]
 ) -> tuple[dict[str, Any] | None, str]:
-    tools = TOOLS if rendered.turn.calls or rendered.turn.after_tool else None
     try:
-        parser = ResponseParser(template, rendered.prompt, tools=tools, end=end or None)
+        parser = ResponseParser(template, rendered.prompt, tools=rendered.tools, end=end or None)
         for piece in pieces:
             parser.feed(piece)
         return parser.finalize()[0], ""
@@ -238,15 +238,14 @@ def _brief(value: Any) -> str:
 
 def _rendered_again(chat: ChatFormat, rendered: RenderedTurn, message: Mapping[str, Any]) -> str:
     """Whether the chat template makes the same text of the message; "" if it does."""
-    tools = TOOLS if rendered.turn.calls or rendered.turn.after_tool else None
     options = rendered.options
     original = rendered.message or {}
-    whole = chat.renderer.render([*rendered.earlier, original], tools=tools, options=options)
+    whole = chat.renderer.render([*rendered.earlier, original], tools=rendered.tools, options=options)
     problem = ""
     for keys in ({}, {"content": original.get("content")}):
         back = {**keys, **_adapted(message, original, chat.dialect)}
         try:
-            again = chat.renderer.render([*rendered.earlier, back], tools=tools, options=options)
+            again = chat.renderer.render([*rendered.earlier, back], tools=rendered.tools, options=options)
         except RenderError as error:
             problem = problem or f"rendered again, the chat template {error}"
             continue

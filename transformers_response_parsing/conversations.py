@@ -7,11 +7,26 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["QUESTION", "TOOLS", "TURNS", "Call", "Dialect", "Turn", "earlier_messages", "turn_message"]
+__all__ = [
+    "OPENED",
+    "QUESTION",
+    "TOOLS",
+    "TOOL_RESULT",
+    "TURNS",
+    "Call",
+    "Dialect",
+    "Turn",
+    "earlier_messages",
+    "turn_message",
+    "turn_tools",
+    "written_arguments",
+]
 
 Message = dict[str, Any]
 
 QUESTION = "Can I cross the bridge on Friday?"
+OPENED = "reasoning opened by the prompt + content"
+TOOL_RESULT = "Open until Monday."
 
 
 def _tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +93,7 @@ class Dialect:
         reasoning: the message key for reasoning; "blocks": a block {"type": "thinking"} of a list of content blocks; "" for none.
         no_content: what stands for no content beside calls: "", None, or "absent".
         system: a system message is needed.
+        tools: tools are needed, even where none is called.
     """
 
     arguments: str = "dict"
@@ -85,6 +101,7 @@ class Dialect:
     reasoning: str = ""
     no_content: str | None = ""
     system: bool = False
+    tools: bool = False
 
     def call_id(self, call: Call, index: int) -> str:
         """The id of a turn's call."""
@@ -93,6 +110,8 @@ class Dialect:
 
 _BRIDGE = Call("find_bridge", {"city": "Oslo", "days": 3})
 _NOTE = Call("save_note", {"text": "Cross on Friday"})
+# The call before a tool's result; its index keeps its id apart from those of the turn.
+_ASKED, _ASKED_INDEX = Call("find_bridge", {"city": "Bergen"}), 7
 _SAY = "The bridge is open on Friday."
 _THINK = "The user asks about a bridge, so the calendar matters."
 _LONG = (
@@ -142,14 +161,15 @@ TURNS: tuple[Turn, ...] = (
     Turn("thinking off: call", calls=(_BRIDGE,), thinking=False),
     Turn("after a tool result: content", _SAY, after_tool=True),
     Turn("after a tool result: call", calls=(_NOTE,), after_tool=True),
+    Turn(OPENED, _SAY, _THINK, thinking=True),
     Turn("prefill: content begun", _SAY, cut="content"),
     Turn("prefill: reasoning begun", _SAY, _THINK, thinking=True, cut="reasoning"),
     Turn("prefill: call begun", calls=(_BRIDGE,), cut="calls"),
 )
 
 
-def turn_message(turn: Turn, dialect: Dialect) -> Message:
-    """The turn as a message for the chat template."""
+def turn_message(turn: Turn, dialect: Dialect, first: int = 0) -> Message:
+    """The turn as a message for the chat template; its calls are counted from `first`."""
     message: Message = {"role": "assistant"}
     if dialect.reasoning == "blocks" and turn.reasoning:
         message["content"] = [{"type": "thinking", "thinking": turn.reasoning}]
@@ -167,7 +187,7 @@ def turn_message(turn: Turn, dialect: Dialect) -> Message:
                 "id": dialect.call_id(call, index),
                 "function": {"name": call.name, "arguments": written_arguments(call.arguments, dialect)},
             }
-            for index, call in enumerate(turn.calls)
+            for index, call in enumerate(turn.calls, first)
         ]
     return message
 
@@ -177,12 +197,17 @@ def written_arguments(arguments: Any, dialect: Dialect) -> Any:
     return json.dumps(arguments, ensure_ascii=False) if dialect.arguments == "json" else arguments
 
 
+def turn_tools(turn: Turn, dialect: Dialect) -> list[dict[str, Any]] | None:
+    """The tools given with a turn."""
+    return TOOLS if turn.calls or turn.after_tool or dialect.tools else None
+
+
 def earlier_messages(turn: Turn, dialect: Dialect) -> list[Message]:
     """What comes before the turn."""
     messages: list[Message] = [{"role": "system", "content": "You help travellers."}] if dialect.system else []
     messages.append({"role": "user", "content": QUESTION})
     if turn.after_tool:
-        asked = Turn("", calls=(Call("find_bridge", {"city": "Bergen"}),))
-        result = {"role": "tool", "name": "find_bridge", "content": '{"open": true}'}
-        messages += [turn_message(asked, dialect), {**result, "tool_call_id": dialect.call_id(asked.calls[0], 0)}]
+        asked = turn_message(Turn("", calls=(_ASKED,)), dialect, _ASKED_INDEX)
+        result = {"role": "tool", "name": _ASKED.name, "content": TOOL_RESULT}
+        messages += [asked, {**result, "tool_call_id": dialect.call_id(_ASKED, _ASKED_INDEX)}]
     return messages

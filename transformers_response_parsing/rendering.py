@@ -37,8 +37,6 @@ TURN_ENDS = (
     "<|endoftext|>",
 )
 _STARTS = {"<|begin_of_text|>": "<|eot_id|>", "<｜begin▁of▁sentence｜>": "<｜end▁of▁sentence｜>", "<bos>": "<eos>"}
-# A fixed day, so that two renderings of a conversation can be compared.
-_TODAY = (2026, 1, 31)
 
 
 class RenderError(Exception):
@@ -128,7 +126,7 @@ class ChatRenderer:
             tools=tools,
             chat_template=text,
             add_generation_prompt=generation,
-            **{"strftime_now": _today, **self._tokens, **options},
+            **{**self._tokens, **options},
         )
         return str(answers[0][0])
 
@@ -156,12 +154,6 @@ def _guess_bos(text: str) -> str:
 
 def _first(tokens: Iterable[str], text: str) -> str:
     return next((token for token in tokens if token in text), "")
-
-
-def _today(pattern: str) -> str:
-    import datetime as dt
-
-    return dt.date(*_TODAY).strftime(pattern)
 
 
 def _reason(error: Exception) -> str:
