@@ -17,6 +17,7 @@ from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
 from .tools import ToolSchemas
+from .value_end import ValueEndRun
 from .watch import Hit, PatternTimeoutError, WatchRun
 
 __all__ = ["RegionMachine"]
@@ -46,7 +47,7 @@ class RegionMachine:
         self._position = 0
         self._outside = WatchRun(plan.outside)
         self._outside.restart(0, None)
-        self._run: WatchRun | None = self._outside
+        self._run: WatchRun | ValueEndRun | None = self._outside
         # The explicit region that is open, if any; else text goes to the implicit field.
         self._region: FieldPlan | None = None
         self._start = 0  # where the body of the region (or the stretch of implicit text) begins
@@ -56,6 +57,7 @@ class RegionMachine:
         self._scanner: JsonScanner | None = None
         self._scanned = 0
         self._doubt: _DoubtfulClose | None = None
+        self._endless: set[str] = set()  # closers of strings that are not in the rest of the text
         self._failure: OutputError | None = None
         self._stalled: tuple[bool, Hit] | None = None  # an empty match to skip once more text is there; outside?
 
@@ -113,8 +115,9 @@ class RegionMachine:
         if self._stalled is not None and self._stalled[1].start < self._end():
             outside, stalled = self._stalled
             self._stalled = None
-            if outside or self._region is not None:
-                self._skip(stalled, self._outside if outside else self._run)
+            run = self._outside if outside else self._run
+            if isinstance(run, WatchRun):
+                self._skip(stalled, run)
         while True:
             if self._doubt is not None and not self._resolve(self._doubt, final):
                 return
@@ -130,14 +133,15 @@ class RegionMachine:
             if hit is None:
                 return
             if self._region is None:
-                self._leave_implicit(hit, run)
-            elif not self._is_nested(hit, run):
+                self._leave_implicit(hit)
+            elif not self._is_nested(hit):
                 self._close(hit)
             if self._failure is not None:
                 self._raise_failure()
 
-    def _leave_implicit(self, hit: Hit, run: WatchRun) -> None:
+    def _leave_implicit(self, hit: Hit) -> None:
         """A delimiter matched outside of explicit regions."""
+        run = self._outside
         entry = run.watch.entries[hit.rank]
         empty = hit.end == hit.start
         if empty and entry.opens is not None and hit.start == self._empty_open:
@@ -164,16 +168,21 @@ class RegionMachine:
         self._groups = groups
         self._depth = 0
         self._position = self._start = position
-        if plan.watch is None:
-            self._run = None
-        else:
-            self._run = WatchRun(plan.watch)
-            self._run.restart(position, self._before(position))
+        self._run = run = self._new_run(plan, position)
+        if isinstance(run, WatchRun):
+            run.restart(position, self._before(position))
         self._opened(plan)
 
-    def _skip(self, hit: Hit, run: WatchRun | None) -> None:
+    def _new_run(self, plan: FieldPlan, position: int) -> WatchRun | ValueEndRun | None:
+        """What finds the end of a region of the field."""
+        if plan.watch is not None:
+            return WatchRun(plan.watch)
+        scanner = plan.field.content.scanner() if plan.until_complete else None
+        return None if scanner is None else ValueEndRun(scanner, position)
+
+    def _skip(self, hit: Hit, run: WatchRun) -> None:
         """An empty match must not be taken (again): its pattern is looked for one character further on."""
-        if run is None or hit.start + 1 < self._position:
+        if hit.start + 1 < self._position:
             return
         if hit.start < self._end():
             run.skip(hit, self._before(hit.start + 1))
@@ -196,9 +205,10 @@ class RegionMachine:
             self._closed(plan, value)
         return True
 
-    def _is_nested(self, hit: Hit, run: WatchRun) -> bool:
+    def _is_nested(self, hit: Hit) -> bool:
         """Whether the delimiter opens or closes a region inside of the open one, and so is data."""
-        if hit.rank == 0 and not self._depth:
+        run = self._run
+        if (hit.rank == 0 and not self._depth) or not isinstance(run, WatchRun):
             return False
         self._depth += 1 if hit.rank else -1
         if hit.end > hit.start:
@@ -211,8 +221,7 @@ class RegionMachine:
         """The close of the open region matched. Unless that is `certain`, it may still turn out to be data."""
         plan = self._region
         assert plan is not None
-        assert plan.watch is not None
-        groups = self._captures(plan.watch.entries[0].delimiter, hit)
+        groups = {} if plan.watch is None else self._captures(plan.watch.entries[0].delimiter, hit)
         if groups:
             groups = {**self._groups, **groups}
         doubtful = plan.has_strings and not certain
@@ -255,7 +264,7 @@ class RegionMachine:
             if hit is not None and hit.start < end < hit.end:
                 self._advance_to(hit.start)
                 if self._region is None:
-                    self._leave_implicit(hit, run)
+                    self._leave_implicit(hit)
                 else:
                     self._close(hit)
                 self._truncate(hit.end)
@@ -273,7 +282,7 @@ class RegionMachine:
             self._end_stretch(end)
         else:
             body = self._body(end)
-            cut_off = plan.watch is not None
+            cut_off = plan.watch is not None or plan.until_complete
             try:
                 value = plan.value(body, self._groups, self._tools, cut_off)
             except BodyError as error:
@@ -361,17 +370,22 @@ class RegionMachine:
     def _resolve(self, doubt: _DoubtfulClose, final: bool) -> bool:
         """Read on in the JSON string that holds a close. True once it is known whether it is one."""
         verdict = "undecided"
-        if doubt.at < self._end():
+        if final and doubt.scanner.closer in self._endless:
+            doubt.at = self._end()
+        elif doubt.at < self._end():
             text, base = self._text_from(doubt.at)
             verdict, stop = doubt.scanner.finish_string(text, doubt.at - base)
             doubt.at = base + stop
-        if verdict == "undecided" and not final:
-            return False
+        if verdict == "undecided":
+            if not final:
+                return False
+            if doubt.scanner.state == "string":
+                self._endless.add(doubt.scanner.closer)
         self._doubt = None
         if verdict == "data":
             self._scanned = doubt.at
             after = self._start + doubt.scanner.string_end
-            assert self._run is not None
+            assert isinstance(self._run, WatchRun)
             self._run.move_to(after, self._before(after))
         else:
             self._close(doubt.hit, certain=True)

@@ -17,6 +17,7 @@ from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
 from .text_buffer import TextBuffer
+from .value_end import ValueEndRun
 from .watch import Sentinels, Watch, WatchRun
 from .whole_text import WholeText
 
@@ -238,6 +239,8 @@ class ResponseParser(RegionMachine):
         if self._blank or self._over or self._scanner is not None or self._stalled is not None or self._plan.context:
             return
         run = self._run
+        if isinstance(run, ValueEndRun):
+            return
         if run is not self._light_run:
             self._light_run = run
             self._sentinels = (_NO_WATCH if run is None else run.watch).sentinels(self._ender) or _NO_SENTINELS
@@ -271,7 +274,7 @@ class ResponseParser(RegionMachine):
         self._buffer.restart(position)
         if position != self._position:
             self._position = position
-            if self._run is not None:
+            if isinstance(self._run, WatchRun):
                 self._run.move_to(position, None)
 
     # -- what the machine asks ----------------------------------------------------------------------------------------
@@ -405,14 +408,14 @@ class ResponseParser(RegionMachine):
         self._region = None if region is None else plan.fields[region]
         self._run = self._outside
         if self._region is not None:
-            self._run = None if self._region.watch is None else WatchRun(self._region.watch)
-            if self._run is not None and run is not None:
+            self._run = self._new_run(self._region, self._start)
+            if self._run is not None:
                 self._run.restore(run)
         self._message = Message(plan)
         self._message.restore(message)
         self._written = io.StringIO()
         self._written.write(written)
         self._write = self._written.write
-        self._light_run = self._run
-        watch = _NO_WATCH if self._run is None else self._run.watch
+        self._light_run = self._run if isinstance(self._run, WatchRun) else None
+        watch = _NO_WATCH if self._light_run is None else self._light_run.watch
         self._sentinels = watch.sentinels(self._ender) or _NO_SENTINELS

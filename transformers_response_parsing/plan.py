@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .content import Content
 from .content.json_content import JsonContent
 from .content.scalars import TextContent
 from .errors import BodyError
@@ -24,7 +25,8 @@ class FieldPlan:
 
     Attributes:
         field: the compiled field.
-        watch: its close (and its open, if it nests), or None if it runs to the end. (Of the implicit field: None, see `Plan.outside`.)
+        watch: its close (and its open, if it nests), or None if it has none. (Of the implicit field: None, see `Plan`.)
+        until_complete: it ends where its JSON value is complete.
         dirty: the chunks are raw text, not part of the value.
         blank_lead: whitespace at the begin of a region is no part of its clean chunks.
         stretched: it collects the stretches of text between other regions into one string (SPEC 7.3).
@@ -46,6 +48,7 @@ class FieldPlan:
         "nests",
         "reads_anything",
         "stretched",
+        "until_complete",
         "watch",
     )
 
@@ -55,7 +58,8 @@ class FieldPlan:
         self.name = field.name
         self.dirty = content.dirty
         implicit = field.open is None
-        self.nests = getattr(field, "nests", False) and field.open is not None and field.close is not None
+        self.nests = field.nests
+        self.until_complete = content.until_complete
         self.watch = None
         if field.open is not None and field.close is not None:
             entries = [Entry(field.close, None)]
@@ -64,7 +68,7 @@ class FieldPlan:
         plain = type(content) is TextContent and field.transform is None
         self.stretched = implicit and plain and not field.repeats
         self.collects = self.stretched or field.repeats or field.transform_each
-        self.has_strings = isinstance(content, JsonContent) and not implicit
+        self.has_strings = self.watch is not None and type(content).scanner is not Content.scanner
         self.reads_anything = isinstance(content, JsonContent) and content.allow_non_json
         self._parse = None if plain else content.parse
         self._strips = content.strips

@@ -153,6 +153,16 @@ class JsonScanner:
             return self._fed
         return None
 
+    @property
+    def settled(self) -> int:
+        """How many of the characters that were fed are part of the document, whatever comes next."""
+        return self._end if self._sequence and self._end >= 0 else self._fed
+
+    @property
+    def closer(self) -> str:
+        """What closes the string that is open."""
+        return self._close or '"'
+
     def feed(self, text: str, start: int = 0, end: int | None = None) -> None:
         """Go on with `text[start:end]`."""
         stop = len(text) if end is None else min(end, len(text))
