@@ -41,7 +41,7 @@ TESTS_NEED = (
     "numpy>=1.24",
     "jinja2>=3.1",
     "regex",
-    "mistral-common",
+    "mistral-common>=1.10",  # older ones suit no 5.x from 5.6 on
 )
 TORCH_TESTS_NEED = ("accelerate", "gguf")
 EXIT_NO_TESTS = 5

@@ -100,6 +100,9 @@ def load(folder: Path) -> Any:
 def case(request: pytest.FixtureRequest, asset: Callable[[str], Path]) -> tuple[Any, Model]:
     """The tokenizer, with the template set, and its model's case."""
     tokenizer, model = load(asset(request.param)), MODELS[request.param]
+    if tokenizer.decode(encode(tokenizer, model.output), skip_special_tokens=False) != model.output:
+        # Some 5.x load a file that says LlamaTokenizer as what it is not, and lose all spaces.
+        pytest.skip(f"this version of transformers does not load {request.param}'s tokenizer correctly")
     tokenizer.response_template = model.template
     return tokenizer, model
 
