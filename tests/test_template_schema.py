@@ -156,6 +156,7 @@ VALUES = {
     "transform": transforms,
     "transform_each": flags,
     "nests": flags,
+    "into": st.sampled_from(["tool_calls", "", 1]),
     "spam": st.just(1),
 }
 GOOD: list[dict[str, Any]] = [

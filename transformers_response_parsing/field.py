@@ -28,8 +28,9 @@ FIELD_KEYS = (
     "transform",
     "transform_each",
     "nests",
+    "into",
 )
-_EXTENSIONS = ("nests",)
+_EXTENSIONS = ("nests", "into")
 _OPENS = {"open", "open_pattern"}
 _ELSEWHERE = {
     argument: "it is an argument of the content type, put it into 'content_args'"
@@ -62,7 +63,8 @@ class Field:
 
     `open` None makes it the implicit field; `close` None lets it run to the end of the generation. `join` is the
     separator, or None where the matches are not to be joined. With `nests` an open inside of the region opens an inner one,
-    whose close is data. `extensions` are the paths of what only this package reads.
+    whose close is data. `key` is the key of the message it writes: its name, or what `into` says. `extensions` are the paths
+    of what only this package reads.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Field:
     content: Content
     transform: Transform | None
     transform_each: bool
+    key: str
     nests: bool = False
     extensions: tuple[str, ...] = ()
 
@@ -133,6 +136,10 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
         message = f"the field must have an 'open' and no 'close', as the region ends with its JSON: {advice}"
         problems.add(f"{path}.content_args.until_complete", message)
 
+    into = spec.get("into", "")
+    if "into" in spec and (not isinstance(into, str) or not into):
+        problems.add(f"{path}.into", f"must be the key of the message that the field writes, not {describe(into)}")
+
     if len(problems.found) > before or content is None:
         return CompiledField(None, implicit)
     extensions = (
@@ -152,6 +159,7 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
             content,
             transform,
             each,
+            into or name,
             nests=nests,
             extensions=extensions,
         ),

@@ -126,7 +126,8 @@ def template_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
             winners.setdefault(literal, name)
     for name, spec in fields.items():
         path = join_path("fields", name)
-        yield from _name_warnings(name, path, fields)
+        if "into" not in spec:
+            yield from _name_warnings(name, path, fields)
         yield from _field_pattern_warnings(spec, path)
         for key in ("open", "close"):
             yield from _repeated_literals(spec, path, key)

@@ -25,6 +25,7 @@ class FieldPlan:
 
     Attributes:
         field: the compiled field.
+        name: the key of the message it writes.
         watch: its close (and its open, if it nests), or None if it has none. (Of the implicit field: None, see `Plan`.)
         until_complete: it ends where its JSON value is complete.
         dirty: the chunks are raw text, not part of the value.
@@ -55,7 +56,7 @@ class FieldPlan:
     def __init__(self, field: Field) -> None:
         content = field.content
         self.field = field
-        self.name = field.name
+        self.name = field.key
         self.dirty = content.dirty
         implicit = field.open is None
         self.nests = field.nests
@@ -132,7 +133,7 @@ class Plan:
     def __init__(self, fields: tuple[Field, ...], implicit: Field | None, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self.nested_defaults = any(isinstance(value, (dict, list)) for value in defaults.values())
-        self.required = tuple(field.name for field in fields if not field.optional)
+        self.required = tuple(field.key for field in fields if not field.optional)
         self.fields = tuple(FieldPlan(field) for field in fields)
         self.implicit = None if implicit is None else self.fields[implicit.index]
         # Of opens that match the same text the one of the first name wins, as in transformers (observed on 5.24).

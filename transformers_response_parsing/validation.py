@@ -146,7 +146,24 @@ def _compile_fields(specs: Mapping[str, Any], problems: Problems) -> list[Compil
             "no other claims, so add an 'open'"
         )
         problems.add(join_path("fields", name), message)
+    _check_shared_keys([one.field for one in compiled if one.field is not None], problems)
     return compiled
+
+
+def _check_shared_keys(fields: Iterable[Field], problems: Problems) -> None:
+    """Fields that write the same key of the message must add to it in the same way."""
+    first: dict[str, Field] = {}
+    for field in fields:
+        other = first.setdefault(field.key, field)
+        if other is field:
+            continue
+        lists = all(one.join is None and (one.repeats or one.transform_each) for one in (field, other))
+        if not lists and not (field.join is not None and field.join == other.join):
+            problems.add(
+                join_path("fields", field.name),
+                f"writes '{field.key}' like the field '{other.name}': then both must give lists (repeats or transform_each), "
+                "or join with the same text",
+            )
 
 
 def _without_consequences(found: Iterable[Problem], broken: set[str]) -> Iterator[Problem]:
