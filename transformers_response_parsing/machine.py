@@ -258,7 +258,7 @@ class RegionMachine:
             saved = run.save()
             self._append(literal)
             try:
-                hit = run.advance(self._text_from, self._end(), False)
+                hit = run.advance(self._text_from, self._end(), True)
             except PatternTimeoutError as timeout:
                 raise self._timed_out(timeout.pattern) from None
             if hit is not None and hit.start < end < hit.end:
