@@ -204,6 +204,9 @@ def _min_transformers(specs: Mapping[str, Any], fields: Iterable[Field]) -> str 
             return None
         if field.join is not None or (field.transform is not None and field.transform.dotted):
             needed = max(needed, (5, 16, 0))
+        # Earlier ones give a transform the groups of the open only (observed on 5.13.0, 5.15.0, 5.20.2 and 5.21.1 to 5.23.0).
+        if field.transform is not None and field.close is not None and field.transform.names & field.close.groups:
+            needed = max(needed, (5, 24, 0))
         for name in _content_names(specs[field.name]):
             needed = max(needed, _version(CONTENT_TYPES[name].min_transformers))
     return ".".join(map(str, needed))
