@@ -115,6 +115,26 @@ def test_json_with_one_reading_only_is_read(body: str, value: Any) -> None:
     assert parse("json", body) == value
 
 
+@given(
+    st.lists(st.sampled_from(['"', ",", "\\", "u", "00e9", "d800", "x", "n", "\n", '"]', "a"]), max_size=9).map("".join)
+)
+def test_after_an_unknown_escape_strings_are_read_as_before(text: str) -> None:
+    """From the first one on each string is read by itself."""
+    before = '["\\q", '
+
+    def answer(body: str) -> Any:
+        try:
+            return parse("json", body)
+        except BodyError as error:
+            return error.reason, error.position
+
+    alone, after = answer(f'["{text}"]'), answer(f'{before}"{text}"]')
+    if isinstance(alone, list):
+        assert after == ["\\q", *alone]
+    else:
+        assert not isinstance(after, list)
+
+
 def test_json_that_was_cut_off_is_not_completed() -> None:
     assert refusal("json", '{"a": {"b": "c"}', cut_off=True).position == len('{"a": {"b": "c"}')
 

@@ -23,6 +23,7 @@ _BARE_KEY = re.compile(r"[\w$.-]+")
 _WORD = re.compile(r"\w+")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {**_JSON_WORDS, "True": True, "False": False, "None": None}
+_STRING_RUN = re.compile(r'[^"\\]*')
 _CLOSERS = re.compile(r"[ \t\n\r\]}]*")
 _BETWEEN = re.compile(r"[ \t\n\r,;]*")
 _BETWEEN_CLOSERS = re.compile(r"[ \t\n\r,;\]}]*")
@@ -46,6 +47,16 @@ def after_document(text: str, end: int, between: re.Pattern[str]) -> int:
     if _GLUED.match(text, end):
         raise BodyError("more text right behind a value", end)
     return between.match(text, end).end()  # type: ignore[union-attr]  # it matches the empty string
+
+
+def _string_end(text: str, at: int) -> int:
+    """Where the JSON string that begins at `at` ends, or the text, if it does not."""
+    at += 1
+    while True:
+        at = _STRING_RUN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string
+        if text[at : at + 1] != "\\":
+            return at + 1
+        at += 2
 
 
 class Dialect:
@@ -130,6 +141,9 @@ class _Reader:
         self.delims = dialect.string_delims
         self.none_from = [len(body) + 1] * len(dialect.string_delims)
         self.on_number = on_number
+        # A string had an escape that JSON does not have. The error says in which line, for which all lines before it are
+        # counted: from now on each string is looked at by itself.
+        self.slips = False
 
     def space(self, at: int) -> int:
         return _SPACE.match(self.body, at).end()  # type: ignore[union-attr]  # it matches the empty string
@@ -170,13 +184,17 @@ class _Reader:
         return None
 
     def string(self, at: int) -> tuple[str, int]:
+        text, start = self.body, at
+        if self.slips:
+            text, start = text[at : _string_end(text, at)], 0
         try:
-            string: tuple[str, int] = scanstring(self.body, at + 1, False)
+            string, end = scanstring(text, start + 1, False)
         except JSONDecodeError as error:
             if self.repairs and "escape" in error.msg:
+                self.slips = True
                 return read_quoted(self.body, at, lenient=True)
-            raise BodyError(error.msg, error.pos) from None
-        return string
+            raise BodyError(error.msg, error.pos + at - start) from None
+        return string, end + at - start
 
     def key(self, at: int) -> tuple[str, int]:
         body = self.body
