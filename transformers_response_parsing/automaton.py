@@ -149,11 +149,11 @@ class Automaton:
         return known
 
     def start(self, before: str | None) -> tuple[State, bool]:
-        """The state in which a search begins after the character `before` (None: at the text's begin).
+        """The state in which a search begins after the character `before` (None: at the text's begin; "": any).
 
         Also tells whether the pattern matches the empty text right there.
         """
-        context = None if before is None else self._context(self.signature(before))
+        context = None if before is None else self._context(self.signature(before) if before else self._other)
         known = self._starts.get(context)
         if known is None:
             threads: list[_Thread] = []

@@ -12,7 +12,7 @@ import regex
 
 from . import limits
 from .automaton import Automaton
-from .pattern_head import Head, pattern_head
+from .pattern_head import Head, only_at_begin, pattern_head
 from .pattern_syntax import compile_program, parse_pattern, reach
 from .scan import Scan
 
@@ -44,7 +44,7 @@ class Search(Protocol):
         """No match starts before this position."""
 
     def reset(self, at: int, before: str | None) -> None:
-        """Search from `at` on. `before`: the text before it that the pattern may look back on, None at the begin."""
+        """Search from `at` on. `before`: the text before it that the pattern may look back on; None at the begin."""
 
     def scan(self, text: str, index: int, base: int) -> None:
         """Read `text[index:]`; `text[0]` is at position `base`, and `base + index` must be `at`."""
@@ -98,11 +98,12 @@ class Pattern(Delimiter):
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
         self.head: Head | None = None if program is None else pattern_head(program)
+        self.only_at_begin = program is not None and only_at_begin(program)
         self._automaton = None if program is None else Automaton(program, self.head)
         if program is None:
             self._reach, self.context = _window(pattern)
         else:
-            self.context = 1 if program.context_classes or program.uses_begin else 0
+            self.context = 1 if program.context_classes else 0
 
     def __repr__(self) -> str:
         return f"Pattern({self.pattern!r})"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Union
+from typing import Any, Literal, TypedDict
 
 __all__ = ["Event", "RegionChunk", "RegionClose", "RegionMalformed", "RegionOpen"]
 
@@ -41,4 +41,4 @@ class RegionMalformed(TypedDict):
     error: str
 
 
-Event = Union[RegionOpen, RegionChunk, RegionClose, RegionMalformed]
+Event = RegionOpen | RegionChunk | RegionClose | RegionMalformed

@@ -188,7 +188,7 @@ class RegionMachine:
             run.skip(hit, self._before(hit.start + 1))
         else:  # what the pattern may look back on there has not come yet
             self._stalled = (run is self._outside, hit)
-            run.skip(hit, None)
+            run.skip(hit, "")
 
     def _end_stretch(self, stop: int) -> bool:
         """The stretch of implicit text ends at `stop`. False if there was none."""

@@ -275,7 +275,7 @@ class ResponseParser(RegionMachine):
         if position != self._position:
             self._position = position
             if isinstance(self._run, WatchRun):
-                self._run.move_to(position, None)
+                self._run.move_to(position, "" if position else None)
 
     # -- what the machine asks ----------------------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class ResponseParser(RegionMachine):
     def _before(self, position: int) -> str | None:
         context = self._plan.context
         if not context or not position:
-            return None
+            return "" if position else None
         return self._buffer.slice(int(max(0, position - context)), position)
 
     def _body(self, stop: int) -> str:  # noqa: ARG002 - it ends where it was written to

@@ -9,7 +9,7 @@ from functools import cache
 from .literals import LiteralSet
 from .pattern_syntax import BEGIN, CHAR, END_OF_TEXT, LOOK, LOOK_END, MATCH, SPLIT, CharClass, Program
 
-__all__ = ["Head", "pattern_head"]
+__all__ = ["Head", "only_at_begin", "pattern_head"]
 
 _MAX_LISTED = 64
 _MAX_LITERAL = 64
@@ -46,6 +46,24 @@ def pattern_head(program: Program) -> Head | None:
     exact = _is_plain(program, program.start, cut, led)
     literals = LiteralSet(_literal(program, pc) for pc in cut.ops)
     return Head(literals, "".join(sorted(cut.skipped)), frozenset(_literal(program, pc) for pc in led), exact)
+
+
+def only_at_begin(program: Program) -> bool:
+    """Whether the pattern can match nowhere but at the begin of the text (`^…`)."""
+    if program.has_looks or program.context_classes:
+        return False
+    stack, seen = [program.start], set[int]()
+    while stack:
+        pc = stack.pop()
+        if pc in seen:
+            continue
+        seen.add(pc)
+        op = program.ops[pc]
+        if op[0] == SPLIT:
+            stack += op[1]
+        elif op[0] != BEGIN:
+            return False
+    return True
 
 
 @dataclass

@@ -58,7 +58,7 @@ class Scan:
 
     def reset(self, at: int, before: str | None) -> None:
         """Search from `at` on; `before` is text before it (one character is enough), None at the begin of the text."""
-        state, matched = self.automaton.start(before[-1] if before else None)
+        state, matched = self.automaton.start(before[-1] if before else before)
         self.state = state
         self.at = at
         self.starts = [at] * len(state.threads)

@@ -93,7 +93,7 @@ class Sentinels:
         hold = len(text) if self._plain is None else self._plain.find(text, start, False)[0]
         for pattern in self._patterns:
             search = pattern.search()
-            search.reset(start, None)
+            search.reset(start, "")
             search.scan(text, start, 0)
             if search.found is not None or search.hold < start:
                 return -1
@@ -137,7 +137,8 @@ class Watch:
         return self._sentinels[key]
 
     def _make_sentinels(self, end: tuple[str, ...]) -> Sentinels | None:
-        patterns = [pattern for _, pattern in self.patterns]
+        # Sentinels stand behind the begin of the text.
+        patterns = [pattern for _, pattern in self.patterns if not pattern.only_at_begin]
         if any(pattern.head is None for pattern in patterns):
             return None
         return Sentinels({*self.ranks, *end}, patterns)

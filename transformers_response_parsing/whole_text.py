@@ -83,7 +83,7 @@ class WholeText(RegionMachine):
             return
         if self._region is None:
             self._start = self._position = position
-        self._outside.restart(self._position, None)
+        self._outside.restart(self._position, "" if self._position else None)
         if self._literal:
             self._end_at(self._literal)
         else:
@@ -103,7 +103,7 @@ class WholeText(RegionMachine):
     def _before(self, position: int) -> str | None:
         context = self._plan.context
         if not context or not position:
-            return None
+            return "" if position else None
         return self._text[int(max(0, position - context)) : position]
 
     def _advance_to(self, position: int) -> None:
