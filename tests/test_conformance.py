@@ -13,6 +13,7 @@ from chunkings import NAMES, chunks, merge, pieces, without_errors
 from vectors import FOLDER, VECTORS, load_files, strictly_equal
 
 import transformers_response_parsing as trp
+from transformers_response_parsing.content import CONTENT_TYPES
 
 PARSED = [vector for vector in VECTORS if "message" in vector]
 REFUSED = [vector for vector in VECTORS if vector.get("error", {}).get("kind") == "template"]
@@ -183,10 +184,10 @@ def test_every_key_and_content_type_has_a_vector() -> None:
     assert top == {"version", "defaults", "start_anchor", "start_anchor_pattern", "fields"}
     assert keys == {
         *("open", "open_pattern", "close", "close_pattern", "repeats", "join", "optional"),
-        *("content", "content_args", "transform", "transform_each"),
+        *("content", "content_args", "transform", "transform_each", "nests", "into"),
     }
     types = {field.get("content", "text") for field in used}
-    assert types == {"text", "int", "float", "bool", "json", "xml-inline", "kv-lines", "python-call-list"}
+    assert types == set(CONTENT_TYPES)
 
 
 def test_seeded_pieces_are_those_of_the_readme() -> None:
