@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from transformers_response_parsing import find_template
 from transformers_response_parsing.chat_format import ChatFormat
 from transformers_response_parsing.check import check_format
+from transformers_response_parsing.recognise import markers_of
 from transformers_response_parsing.rendering import ChatRenderer
 from transformers_response_parsing.report import CheckReport
 from transformers_response_parsing.template import ResponseTemplate
@@ -109,28 +110,20 @@ def _measure(folder: Path, arguments: argparse.Namespace) -> Iterator[Row]:
         if "1" not in (entry["renders_call"], entry["renders_reasoning"]) and not arguments.file:
             continue
         text = (folder / entry["file"]).read_text(encoding="utf-8")
-        if given and not arguments.file and not _marked(given, text):
+        if given and not arguments.file and not markers_of([text], given.get("recognise", {})):
             continue
         started = time.perf_counter()
         renderer = ChatRenderer(text, bos_token=entry["bos"], eos_token=entry["eos"])
         if template is not None:
-            family, proven, reason = str(given.get("name", arguments.template.stem)), False, "given"
+            family, proven, reason = str((given or {}).get("name", arguments.template.stem)), False, "given"
             response_template: Any = template
         else:
-            match = find_template(text)
+            match = find_template(renderer)
             family = match.entry.name if match else ""
             proven, reason = (match.proven, match.reason) if match else (False, "not recognised")
             response_template = ResponseTemplate.load(match.response_template) if match else None
         report = check_format(ChatFormat(renderer), response_template) if response_template else None
         yield Row(entry["file"], int(entry["n_models"]), family, proven, reason, report, time.perf_counter() - started)
-
-
-def _marked(given: dict[str, Any], text: str) -> bool:
-    recognise = given.get("recognise", {})
-    contains = recognise.get("contains", [])
-    alternatives = [contains] if all(isinstance(item, str) for item in contains) else contains
-    found = any(all(marker in text for marker in markers) for markers in alternatives)
-    return found and not any(marker in text for marker in recognise.get("not_contains", []))
 
 
 def _print_row(row: Row, arguments: argparse.Namespace) -> None:

@@ -43,6 +43,7 @@ _OFF: tuple[dict[str, Any], ...] = (
 )
 # Where a generation may end besides the tokens that end a turn of text.
 _CALL_ENDS = ("<|call|>", "<|eom_id|>", "<|eom|>", "<|tool_response>", "<start_function_response>")
+_CLOSER = re.compile(r"</([\w:]*think[\w:]*)>")
 _LAST_TOKEN = re.compile(r"(<[^<>\s]+>|\[[^\[\]\s]+\])\s*\Z")
 
 
@@ -131,7 +132,7 @@ class ChatFormat:
     def _probe_calls(self) -> None:
         turn = _turn("one call")
         usable: list[Dialect] = []
-        for no_content in ("", None, "absent"):
+        for no_content in ("", None, "absent", "blocks"):
             for arguments in ("dict", "json"):
                 dialect = replace(self.dialect, arguments=arguments, no_content=no_content)
                 try:
@@ -282,21 +283,29 @@ class ChatFormat:
         if texts[0] == texts[1]:
             raise RenderError("writes content beside calls as reasoning")
 
+    @property
+    def thinks(self) -> bool:
+        """The chat template renders, opens or at least knows reasoning between tags."""
+        return bool(self.dialect.reasoning or _CLOSER.search(self.renderer.text))
+
     def _opened(self, turn: Turn, options: dict[str, Any]) -> RenderedTurn:
-        """A turn whose reasoning the prompt opens, where the chat template does not render reasoning: it is closed alike."""
+        """A turn with reasoning where the chat template does not render it, but opens it in the prompt or knows its end."""
         if self.dialect.reasoning:
             raise RenderError("renders reasoning, which the other cases show")
         earlier = earlier_messages(turn, self.dialect)
         tools = turn_tools(turn, self.dialect)
         prompt = self.renderer.render(earlier, tools=tools, generation=True, options=options)
-        tags = opened_block(prompt)
-        if tags is None or not tags[1]:
-            raise RenderError("does not open a block for reasoning")
+        tags, opened = opened_block(prompt), ""
+        if tags is None and (known := _CLOSER.search(self.renderer.text)):
+            tags, opened = (f"<{known[1]}>", known[0]), f"<{known[1]}>\n"
+        if tags is None or not tags[1] or prompt.rstrip().endswith(tags[1]):
+            raise RenderError("neither opens a block for reasoning nor knows one")
         content = replace(turn, name="", reasoning="")
         said, end = self._without_end(self._split(content, options).reply)
         self._check_complete(content, said)
-        note = f"the chat template opens reasoning with {tags[0]!r} and never renders it: {tags[1]!r} is assumed to close it"
-        reply = f"{turn.reasoning}\n{tags[1]}\n\n{said}"
+        how = "knows" if opened else "opens reasoning with"
+        note = f"the chat template {how} {tags[0]!r} and never renders reasoning: {tags[1]!r} is assumed to end it"
+        reply = f"{opened}{turn.reasoning}\n{tags[1]}\n\n{said}"
         return RenderedTurn(turn, prompt, reply, end, None, tuple(earlier), tools, options, notes=(note,))
 
     def _without_end(self, reply: str) -> tuple[str, str]:

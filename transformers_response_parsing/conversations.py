@@ -25,7 +25,7 @@ __all__ = [
 Message = dict[str, Any]
 
 QUESTION = "Can I cross the bridge on Friday?"
-OPENED = "reasoning opened by the prompt + content"
+OPENED = "reasoning in the usual tags + content"
 TOOL_RESULT = "Open until Monday."
 
 
@@ -91,7 +91,7 @@ class Dialect:
         arguments: "dict", or "json": as a JSON string.
         ids: "short": 9 letters and digits, as Mistral's demand; "kimi": `functions.NAME:INDEX`.
         reasoning: the message key for reasoning; "blocks": a block {"type": "thinking"} of a list of content blocks; "" for none.
-        no_content: what stands for no content beside calls: "", None, or "absent".
+        no_content: what stands for no content beside calls: "", None, "absent", or "blocks": a list with an empty text.
         system: a system message is needed.
         tools: tools are needed, even where none is called.
     """
@@ -132,6 +132,7 @@ TURNS: tuple[Turn, ...] = (
     Turn("reasoning + content", _SAY, _THINK, thinking=True),
     Turn("reasoning of several lines + content", _LONG, _LONG_THINK, thinking=True),
     Turn("one call", calls=(_BRIDGE,)),
+    Turn("one call with a string", calls=(_NOTE,)),
     Turn("parallel calls", calls=(_BRIDGE, _NOTE)),
     Turn("the same call twice", calls=(_BRIDGE, replace(_BRIDGE, arguments={"city": "Rome", "days": 14}))),
     Turn("call + content", "Let me look that up.", calls=(_BRIDGE,)),
@@ -176,6 +177,8 @@ def turn_message(turn: Turn, dialect: Dialect, first: int = 0) -> Message:
         message["content"] += [{"type": "text", "text": turn.content}] if turn.content else []
     elif turn.content:
         message["content"] = turn.content
+    elif dialect.no_content == "blocks":
+        message["content"] = [{"type": "text", "text": ""}]
     elif dialect.no_content != "absent":
         message["content"] = dialect.no_content
     if turn.reasoning and dialect.reasoning not in ("", "blocks"):

@@ -9,9 +9,7 @@ from __future__ import annotations
 import copy
 import difflib
 import functools
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +28,9 @@ class TemplateEntry:
     Attributes:
         name: the family, which is also the name of its file.
         models: ids of models that use the format; any one of them is a name for `get_template`.
-        recognise: `chat_template_sha256` (list of SHA-256 hex digests of the UTF-8 text of chat templates known to fit)
-            and `contains` (list of strings that a chat template of the family has all of).
+        recognise: `chat_template_sha256` (list of SHA-256 hex digests of the UTF-8 text of chat templates known to fit),
+            `contains` (list of strings that a chat template of the family has all of, or list of such lists, of which one
+            suffices), and optionally `not_contains` (list of strings of which it has none).
         response_template: the template; a copy of the caller's own.
         examples: dicts with `output` and `message`, and optionally `name`, `prefix`, `tools`, `portable`.
         notes: what a user of the family should know.
@@ -39,7 +38,7 @@ class TemplateEntry:
 
     name: str
     models: tuple[str, ...]
-    recognise: dict[str, list[str]]
+    recognise: dict[str, Any]
     response_template: dict[str, Any]
     examples: tuple[dict[str, Any], ...]
     notes: str = ""
@@ -53,8 +52,8 @@ class TemplateMatch:
         entry: the family.
         response_template: its template.
         reason: why this family, in words.
-        proven: True only if the chat template is one that the template is known to invert; False if it was recognised
-            by its markers alone. `enable()` uses proven ones only.
+        proven: True only if the template is known, or was just shown, to invert the chat template. `enable()` uses proven
+            ones only.
     """
 
     entry: TemplateEntry
@@ -88,47 +87,17 @@ def get_template(name_or_model_id: str) -> TemplateEntry:
 def find_template(tokenizer_or_chat_template: Any) -> TemplateMatch | None:
     """The template that fits a tokenizer, a processor, or a chat template (its Jinja text), or None.
 
-    A chat template whose fingerprint a family lists is proven. Else the family whose markers it has (the one with the
-    most of them, if several) is returned with `proven=False`: look at what it gives before you rely on it.
+    A chat template whose fingerprint a family lists is proven. Else families are recognised by their markers, and one is
+    proven that reads back every conversation which the chat template can render (see `check_template`). If none does, the
+    best guess is returned with `proven=False`: look at what it gives before you rely on it.
     """
-    texts = _chat_templates(tokenizer_or_chat_template)
-    for text in texts:
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        family = _fingerprints().get(digest)
-        if family is not None:
-            entry = copy.deepcopy(_entries()[family])
-            reason = f"the chat template is one that the family {family} is known to fit (SHA-256 {digest[:12]}…)"
-            return TemplateMatch(entry, copy.deepcopy(entry.response_template), reason, proven=True)
-    for text in texts:
-        recognised = [entry for entry in _entries().values() if _has_markers(text, entry)]
-        if recognised:
-            best = max(recognised, key=lambda entry: len(entry.recognise["contains"]))
-            markers = ", ".join(map(repr, best.recognise["contains"]))
-            others = [entry.name for entry in recognised if entry is not best]
-            reason = f"the chat template has the markers of the family {best.name} ({markers}); not proven"
-            if others:
-                reason += f"; also possible: {', '.join(others)}"
-            entry = copy.deepcopy(best)
-            return TemplateMatch(entry, copy.deepcopy(entry.response_template), reason, proven=False)
-    return None
+    from .recognise import recognise
 
-
-def _chat_templates(source: Any) -> list[str]:
-    """The Jinja texts to look at, the one for tools first: it is the one that shows the format of calls."""
-    template = source if isinstance(source, str) else getattr(source, "chat_template", None)
-    if template is None and not isinstance(source, str):
-        template = getattr(getattr(source, "tokenizer", None), "chat_template", None)
-    if isinstance(template, str):
-        return [template]
-    if isinstance(template, Mapping):
-        ordered = sorted(template.items(), key=lambda item: {"tool_use": 0, "default": 1}.get(item[0], 2))
-        return [text for _, text in ordered if isinstance(text, str)]
-    return []
-
-
-def _has_markers(text: str, entry: TemplateEntry) -> bool:
-    markers = entry.recognise.get("contains", [])
-    return bool(markers) and all(marker in text for marker in markers)
+    found = recognise(tokenizer_or_chat_template, _entries())
+    if found is None:
+        return None
+    entry = copy.deepcopy(_entries()[found.family])
+    return TemplateMatch(entry, copy.deepcopy(entry.response_template), found.reason, found.proven)
 
 
 def _folder() -> Path:
@@ -161,15 +130,6 @@ def _names() -> dict[str, str]:
     names = {model.casefold(): entry.name for entry in _entries().values() for model in entry.models}
     names.update({name.casefold(): name for name in _entries()})
     return names
-
-
-@functools.cache
-def _fingerprints() -> dict[str, str]:
-    return {
-        digest: entry.name
-        for entry in _entries().values()
-        for digest in entry.recognise.get("chat_template_sha256", ())
-    }
 
 
 def _spelling(folded: str) -> str:

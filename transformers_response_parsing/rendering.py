@@ -52,7 +52,8 @@ class ChatRenderer:
         eos_token: the same for `eos_token`; guessed from the text if not given.
 
     Attributes:
-        text: the Jinja text (all of them, if there are several).
+        texts: the Jinja texts by name.
+        text: all of them in one.
         end: tokens after which the tokenizer's generations are over; () if the tokenizer is not known.
 
     Raises:
@@ -60,12 +61,13 @@ class ChatRenderer:
     """
 
     def __init__(self, source: Any, *, bos_token: str | None = None, eos_token: str | None = None) -> None:
-        self._texts = chat_templates(source)
-        if not self._texts:
+        self.texts = chat_templates(source)
+        if not self.texts:
             msg = "there is no chat template to render conversations with: pass a tokenizer that has one, or its text"
             raise ResponseParsingError(msg)
-        self.text = "\n".join(self._texts.values())
-        self._tokenizer = None if isinstance(source, (str, Mapping)) else getattr(source, "tokenizer", source)
+        self.text = "\n".join(self.texts.values())
+        tokenizer = None if isinstance(source, (str, Mapping)) else getattr(source, "tokenizer", source)
+        self._tokenizer = tokenizer if hasattr(tokenizer, "apply_chat_template") else None
         self._memory: dict[str, str | RenderError] = {}
         if self._tokenizer is None:
             eos = eos_token or _guess_eos(self.text)
@@ -112,15 +114,15 @@ class ChatRenderer:
 
     def _render(self, messages: list[Message], tools: Any, generation: bool, options: dict[str, Any]) -> str:
         if self._tokenizer is not None:
-            if len(self._texts) == 1 and not isinstance(getattr(self._tokenizer, "chat_template", None), Mapping):
-                options["chat_template"] = next(iter(self._texts.values()))
+            if len(self.texts) == 1 and not isinstance(getattr(self._tokenizer, "chat_template", None), Mapping):
+                options["chat_template"] = next(iter(self.texts.values()))
             rendered = self._tokenizer.apply_chat_template(
                 messages, tools=tools, tokenize=False, add_generation_prompt=generation, **options
             )
             return str(rendered)
         from transformers.utils.chat_template_utils import render_jinja_template
 
-        text = self._texts.get("tool_use" if tools else "default") or next(iter(self._texts.values()))
+        text = self.texts.get("tool_use" if tools else "default") or next(iter(self.texts.values()))
         answers = render_jinja_template(
             conversations=[messages],
             tools=tools,

@@ -82,8 +82,10 @@ def _find(prompt: str, header: str, begun: str, rest: str, own: int, reasons: bo
     if end is not None:
         return Split(prompt, rest[end:], ("the turn as rendered begins a little differently from the prompt",))
     for closed, extra in ((True, _closed_block(header)), (False, _opened_block(header))):
-        # A header must be left: what a prompt begins an answer with is not a block of its own.
-        if not extra or not begun[: max(0, len(begun) - len(extra))].strip():
+        # A header must be left: what a prompt begins an answer with is not a block of its own. (Some chat templates begin an
+        # answer even where none is asked for, so that it can't be told from what is before.)
+        thinks = closed or _THINKING.search(extra) or extra.endswith("\n")
+        if not extra or not (begun[: max(0, len(begun) - len(extra))].strip() or (not begun and thinks)):
             continue
         end = _header_end(header[: len(header) - len(extra)], rest, own)
         if end is None:
