@@ -59,6 +59,8 @@ _MAX_OPS = 4_000
 _PLAIN_FLAGS = re.UNICODE.value | re.DOTALL.value
 # POSIX classes and fuzzy counts mean something to `regex` that `re` reads as plain characters.
 _OTHER_DIALECT = re.compile(r"\[:|(?:^|[^\\])(?:\\\\)*\{[^}]*[a-z<]|\(\?[|&V]")
+# The name of a group, if it is one: escapes and character classes are passed over.
+_GROUP_NAME = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<(\w+)>", re.DOTALL)
 _CATEGORY_SOURCE = {
     sre.CATEGORY_SPACE: r"\s",
     sre.CATEGORY_NOT_SPACE: r"\S",
@@ -139,10 +141,27 @@ def parse_pattern(pattern: str) -> Any | None:
     if _OTHER_DIALECT.search(pattern):
         return None
     try:
-        tree = sre_parse.parse(pattern, re.DOTALL.value)
+        tree = sre_parse.parse(_with_each_name_once(pattern), re.DOTALL.value)
     except (re.error, RecursionError, OverflowError):
         return None
     return tree if tree.state.flags & ~_PLAIN_FLAGS == 0 else None
+
+
+def _with_each_name_once(pattern: str) -> str:
+    """The pattern without the names of groups that had theirs before: `regex` allows `(?P<n>a)|(?P<n>b)`, `re` does not.
+
+    Names are nothing to the automaton; a pattern that refers back to one is not regular anyway.
+    """
+    seen: set[str] = set()
+
+    def once(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None or name not in seen:
+            seen.add(name)
+            return found[0]
+        return "("
+
+    return _GROUP_NAME.sub(once, pattern)
 
 
 def compile_program(pattern: str) -> Program | None:
