@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import random
@@ -100,32 +101,62 @@ def random_pieces(text: str, seed: int) -> list[str]:
     return pieces
 
 
+def source_of(family: str) -> dict[str, Any]:
+    """The file of a family as it is."""
+    data: dict[str, Any] = json.loads((FOLDER / f"{family}.json").read_text(encoding="utf-8"))
+    return data
+
+
+def portable_templates() -> list[Any]:
+    """(family, template) of every template that transformers' own parser can run, from some version on.
+
+    That is `portable_template` where the family has one, else `response_template` unless it uses an extension.
+    """
+    found = []
+    for family in FAMILIES:
+        data = source_of(family)
+        template = data.get("portable_template", data["response_template"])
+        if ResponseTemplate.load(template).min_transformers is not None:
+            found.append(pytest.param(data, template, id=family))
+    return found
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("transformers.utils.chat_parsing") is None,
     reason="this version of transformers has no response templates of its own",
 )
-@pytest.mark.parametrize(("entry", "example"), examples())
-def test_transformers_own_parser_agrees(entry: TemplateEntry, example: dict[str, Any]) -> None:
-    """A pushed template works for everybody; what needs this package is marked `"portable": false` and really differs."""
+@pytest.mark.parametrize(("data", "template"), portable_templates())
+def test_transformers_own_parser_agrees(data: dict[str, Any], template: dict[str, Any]) -> None:
+    """A pushed template works for all from `min_transformers` on; `"portable": false` marks what really differs."""
     from transformers.utils.chat_parsing import ResponseParser as NativeParser
 
-    try:
-        native = NativeParser(entry.response_template, prefix=example["prefix"], tools=example.get("tools"))
-        native.feed(example["output"])
-        message: Any = native.finalize()[0]
-    except (ValueError, KeyError) as error:
-        message = error
-    if example.get("portable", True):
-        assert message == example["message"]
-    else:
-        assert message != example["message"]
+    needed = ResponseTemplate.load(template).min_transformers
+    assert needed is not None
+    installed = importlib.metadata.version("transformers")
+    if [int(part) for part in installed.split(".")[:2]] < [int(part) for part in needed.split(".")[:2]]:
+        pytest.skip(f"needs transformers {needed}")
+    for example in data["examples"]:
+        try:
+            native = NativeParser(template, prefix=example["prefix"], tools=example.get("tools"))
+            native.feed(example["output"])
+            message: Any = native.finalize()[0]
+        except (ValueError, KeyError) as error:
+            message = error
+        agrees = message == example["message"]
+        assert agrees == example.get("portable", True), f"{example['name']}: {message}"
+
+
+def keys_written(template: dict[str, Any]) -> set[str]:
+    """The keys of the message that the fields write."""
+    return {field.get("into", name) for name, field in template["fields"].items()}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_file_is_complete(family: str) -> None:
     """A family's file has its own name, models, markers, notes, and an example of each subject."""
-    data = json.loads((FOLDER / f"{family}.json").read_text(encoding="utf-8"))
-    assert set(data) == {"name", "models", "recognise", "response_template", "examples", "notes"}
+    data = source_of(family)
+    keys = {"name", "models", "recognise", "response_template", "examples", "notes"}
+    assert keys <= set(data) <= keys | {"portable_template"}
     assert data["name"] == family
     assert data["models"]
     assert len(set(data["models"])) == len(data["models"])
@@ -134,9 +165,11 @@ def test_file_is_complete(family: str) -> None:
     assert len(data["examples"]) >= 6
     names = [example["name"] for example in data["examples"]]
     assert len(set(names)) == len(names)
-    reasons = "reasoning_content" in data["response_template"]["fields"]
+    written = keys_written(data["response_template"])
     for subject, words in SUBJECTS.items():
-        if subject == "reasoning" and not reasons:
+        if subject == "reasoning" and "reasoning_content" not in written:
+            continue
+        if subject in ("call", "parallel calls", "hard arguments") and "tool_calls" not in written:
             continue
         assert any(words in name for name in names), f"no example of: {subject}"
     for example in data["examples"]:
@@ -147,7 +180,7 @@ def test_file_is_complete(family: str) -> None:
 def test_template_has_canonical_fields_and_loads_without_problems(family: str) -> None:
     """Only names that chat templates read, and nothing slow or risky in the patterns (look-behinds apart)."""
     template = get_template(family).response_template
-    assert set(template["fields"]) <= {"reasoning_content", "content", "tool_calls"}
+    assert keys_written(template) <= {"reasoning_content", "content", "tool_calls"}
     assert template["defaults"] == {"role": "assistant"}
     problems = ResponseTemplate.load(template).problems
     assert [problem for problem in problems if "look-behind" not in problem.message] == []
@@ -172,8 +205,8 @@ def test_get_names_the_closest_when_there_is_none() -> None:
         get_template("Qwen/Qwen3-9B")
 
 
-def test_get_lists_the_families_when_nothing_is_close() -> None:
-    with pytest.raises(ResponseParsingError, match=r"Families: cohere, gptoss, .*list_templates\(\)"):
+def test_get_leads_to_the_list_when_nothing_is_close() -> None:
+    with pytest.raises(ResponseParsingError, match=r"`list_templates\(\)` lists all \d+ families"):
         get_template("zzzzzz")
 
 
@@ -226,11 +259,11 @@ def test_find_by_markers_is_not_proven(source: Any) -> None:
 
 
 def test_find_prefers_the_family_with_more_markers() -> None:
-    """Qwen3.5 has all markers of Qwen3-Coder, and reasoning on top; the other is named as possible."""
+    """Qwen3.5 has all markers of Qwen3-Coder, and reasoning on top; the other is named in the reason."""
     match = find_template("<|im_start|><think><tool_call><function=x><parameter=y>")
     assert match is not None
     assert match.entry.name == "qwen3_5"
-    assert "also possible: qwen3_coder" in match.reason
+    assert "qwen3_coder" in match.reason
 
 
 @pytest.mark.parametrize("source", ["", "{{ messages }}", Holder(None), Holder({}), object(), None])
@@ -242,7 +275,8 @@ def test_find_by_fingerprint_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers_response_parsing import library
 
     digest = hashlib.sha256(b"my chat template").hexdigest()
-    monkeypatch.setattr(library, "_fingerprints", lambda: {digest: "cohere"})
+    entry = dataclasses.replace(get_template("cohere"), recognise={"chat_template_sha256": [digest], "contains": ["x"]})
+    monkeypatch.setattr(library, "_entries", lambda: {"cohere": entry})
     match = find_template("my chat template")
     assert match is not None
     assert (match.entry.name, match.proven) == ("cohere", True)

@@ -78,8 +78,8 @@ def get_template(name_or_model_id: str) -> TemplateEntry:
     if family is None:
         close = difflib.get_close_matches(wanted, _names(), n=3, cutoff=0.6)
         spelled = ", ".join(_spelling(name) for name in close)
-        hint = f"Did you mean: {spelled}?" if spelled else f"Families: {', '.join(_entries())}."
-        msg = f"no ready-made template for {name_or_model_id!r}. {hint} `list_templates()` lists all of them."
+        hint = f"Did you mean: {spelled}? " if spelled else ""
+        msg = f"no ready-made template for {name_or_model_id!r}. {hint}`list_templates()` lists all {len(_entries())} families."
         raise ResponseParsingError(msg)
     return copy.deepcopy(_entries()[family])
 
