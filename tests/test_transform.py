@@ -188,3 +188,13 @@ def test_a_placeholder_without_alternatives_is_no_extension() -> None:
     transform = compiled({"a": "{content.x}", "b": "{content.x|null}"})
     assert transform.extensions == (f"{PATH}.b",)
     assert pickle.loads(pickle.dumps(transform)).extensions == (f"{PATH}.b",)
+
+
+def test_an_empty_last_alternative_leaves_the_key_out() -> None:
+    """`{id|}` is there only if the model wrote it; outside of an object there is no key to leave out."""
+    transform = compile_transform({"id": "{id|}", "name": "{name}"}, "t", each=False, groups={"id", "name"})
+    assert transform.apply({"name": "a"}) == {"name": "a"}
+    assert transform.apply({"name": "a", "id": "7"}) == {"id": "7", "name": "a"}
+    assert transform.extensions == ("t.id",)
+    with pytest.raises(TemplateError, match="would leave nothing"):
+        compile_transform(["{id|}"], "t", each=False, groups={"id"})

@@ -20,7 +20,7 @@ __all__ = ["Transform", "compile_transform", "placeholder_paths"]
 _PATH = r"\w+(?:\.\w+)*"
 _PLACEHOLDER = re.compile(rf"\{{({_PATH})\}}")
 # A placeholder with alternatives, of which the last may be a constant; an extension of this package.
-_ALTERNATIVES = re.compile(rf'\{{({_PATH}(?:\|{_PATH})*)(?:\|(\{{\}}|\[\]|""))?\}}')
+_ALTERNATIVES = re.compile(rf'\{{({_PATH}(?:\|{_PATH})*)(?:\|(\{{\}}|\[\]|""|))?\}}')
 _CONSTANTS: dict[str, Any] = {"{}": {}, "[]": [], '""': "", "null": None}
 # What can only be meant as one: a path and a bar, within braces.
 _NEARLY = re.compile(rf"\{{\s*{_PATH}\s*\|.*\}}", re.DOTALL)
@@ -32,13 +32,13 @@ def placeholder_paths(text: str) -> tuple[str, ...]:
     return () if found is None else found[0]
 
 
-def _parts(text: str) -> tuple[tuple[str, ...], str] | None:
-    """The paths of a placeholder and the constant after them ("" if there is none), or None if it is no placeholder."""
+def _parts(text: str) -> tuple[tuple[str, ...], str | None] | None:
+    """The paths of a placeholder and what is after them (None: nothing, "": an empty alternative); None if it is none."""
     match = _ALTERNATIVES.fullmatch(text)
     if match is None:
         return None
-    paths, constant = match[1].split("|"), match[2] or ""
-    if not constant and len(paths) > 1 and paths[-1] == "null":
+    paths, constant = match[1].split("|"), match[2]
+    if constant is None and len(paths) > 1 and paths[-1] == "null":
         constant = paths.pop()
     return tuple(paths), constant
 
@@ -90,16 +90,27 @@ class _First:
         return self.otherwise.apply(variables)
 
 
+class _LeaveOut:
+    """The empty last alternative: the entry it stands for is not there at all."""
+
+    def apply(self, variables: Mapping[str, Any]) -> Any:
+        return self
+
+
 class _Object:
     """A dict to build; entries that hold no placeholder at any depth are rebuilt too, so that nothing is shared."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "optional")
 
     def __init__(self, entries: Iterable[tuple[str, Any]]) -> None:
         self.entries = tuple(entries)
+        self.optional = any(type(node) is _First and type(node.otherwise) is _LeaveOut for _, node in self.entries)
 
     def apply(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: node.apply(variables) for key, node in self.entries}
+        built = {key: node.apply(variables) for key, node in self.entries}
+        if self.optional:
+            return {key: value for key, value in built.items() if type(value) is not _LeaveOut}
+        return built
 
 
 class _Array:
@@ -179,7 +190,7 @@ class _Compiler:
         self.dotted = False
         self.extensions: list[str] = []
 
-    def compile(self, spec: Any, path: str, depth: int) -> Any:
+    def compile(self, spec: Any, path: str, depth: int, entry: bool = False) -> Any:
         if depth > MAX_DEPTH:
             self.problems.append(Problem(path, f"nests more than {MAX_DEPTH} levels deep"))
             return _Constant(None)
@@ -187,17 +198,17 @@ class _Compiler:
             for key in spec:
                 if not isinstance(key, str):
                     self.problems.append(Problem(path, f"the key {key!r} must be a string"))
-            return _Object((key, self.compile(value, f"{path}.{key}", depth + 1)) for key, value in spec.items())
+            return _Object((key, self.compile(value, f"{path}.{key}", depth + 1, True)) for key, value in spec.items())
         if isinstance(spec, list):
             return _Array(self.compile(value, f"{path}[{index}]", depth + 1) for index, value in enumerate(spec))
         if isinstance(spec, str):
-            return self.string(spec, path)
+            return self.string(spec, path, entry)
         if spec is None or isinstance(spec, (bool, int, float)):
             return _Constant(spec)
         self.problems.append(Problem(path, f"must be a JSON value, not {type(spec).__name__}"))
         return _Constant(None)
 
-    def string(self, spec: str, path: str) -> Any:
+    def string(self, spec: str, path: str, entry: bool) -> Any:
         parts = _parts(spec)
         if parts is None:
             if inner := _PLACEHOLDER.search(spec) or _ALTERNATIVES.search(spec):
@@ -207,16 +218,20 @@ class _Compiler:
             elif _NEARLY.fullmatch(spec):
                 message = (
                     f"{spec!r} is no placeholder: its alternatives are paths without spaces, and the last may be one of "
-                    '{}, [], null and ""'
+                    '{}, [], null and "", or empty'
                 )
                 self.problems.append(Problem(path, message))
             return _Constant(spec)
         lookups, constant = [self.lookup(name, path) for name in parts[0]], parts[1]
-        if len(lookups) == 1 and not constant:
+        if len(lookups) == 1 and constant is None:
             return lookups[0]
         self.extensions.append(path)
-        otherwise = self.compile(_CONSTANTS[constant], path, 0) if constant else None
-        return _First(lookups, otherwise, spec)
+        if constant == "":
+            if not entry:
+                message = f"{spec!r} can leave out an entry of an object; here it would leave nothing: give a constant"
+                self.problems.append(Problem(path, message))
+            return _First(lookups, _LeaveOut(), spec)
+        return _First(lookups, None if constant is None else self.compile(_CONSTANTS[constant], path, 0), spec)
 
     def lookup(self, name: str, path: str) -> _Lookup:
         lookup = _Lookup(name)
