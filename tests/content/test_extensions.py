@@ -165,7 +165,8 @@ def test_refusals_say_what_and_where(name: str, args: Any, body: str, reason: st
 
 
 @pytest.mark.parametrize(
-    ("name", "body"), [("json-sequence", '{"a": "x"'), ("json-sequence", " "), ("xml-elements", "<a>x")]
+    ("name", "body"),
+    [("json-sequence", '{"a": "x"'), ("json-sequence", " "), ("xml-elements", "<a>x"), ("xml-elements", "<a>x</a>")],
 )
 def test_what_was_cut_off_is_not_completed(name: str, body: str) -> None:
     assert refusal(name, body, cut_off=True)
