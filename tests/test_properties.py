@@ -264,7 +264,9 @@ def test_any_json_is_a_template_or_a_template_error(template: Any, text: str) ->
     assert error is None or isinstance(error, trp.OutputError)
 
 
-@pytest.mark.parametrize("content", ["text", "int", "float", "bool", "json", "kv-lines", "python-call-list"])
+@pytest.mark.parametrize(
+    "content", ["text", "int", "float", "bool", "json", "json-sequence", "xml-elements", "kv-lines", "python-call-list"]
+)
 @pytest.mark.parametrize(
     "body",
     [
