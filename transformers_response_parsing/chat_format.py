@@ -43,7 +43,7 @@ _OFF: tuple[dict[str, Any], ...] = (
 )
 # Where a generation may end besides the tokens that end a turn of text.
 _CALL_ENDS = ("<|call|>", "<|eom_id|>", "<|eom|>", "<|tool_response>", "<start_function_response>")
-_CLOSER = re.compile(r"</([\w:]*think[\w:]*)>")
+_CLOSER = re.compile(r"</([\w:]*think)>")
 _LAST_TOKEN = re.compile(r"(<[^<>\s]+>|\[[^\[\]\s]+\])\s*\Z")
 
 
@@ -301,7 +301,10 @@ class ChatFormat:
         if tags is None or not tags[1] or prompt.rstrip().endswith(tags[1]):
             raise RenderError("neither opens a block for reasoning nor knows one")
         content = replace(turn, name="", reasoning="")
-        said, end = self._without_end(self._split(content, options).reply)
+        split = self._split(content, options)
+        said, end = self._without_end(split.reply)
+        if tags[1] in said or (opened and split.notes):
+            raise RenderError("writes a block for reasoning that is none")
         self._check_complete(content, said)
         how = "knows" if opened else "opens reasoning with"
         note = f"the chat template {how} {tags[0]!r} and never renders reasoning: {tags[1]!r} is assumed to end it"

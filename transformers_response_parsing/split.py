@@ -45,9 +45,11 @@ def split_turn(whole: str, prompt: str, before: str, last: str, said: tuple[str,
     """
     if whole.startswith(prompt):
         return Split(prompt, whole[len(prompt) :])
+    if last not in prompt:
+        raise RenderError("does not render the message before the turn")
     at, its = prompt.rfind(last), whole.find(last, max(0, _common_length(prompt, whole) - len(last)))
     its = its if its >= 0 else whole.rfind(last)
-    if at >= 0 and its >= 0:
+    if its >= 0:
         header, rest = prompt[at + len(last) :], whole[its + len(last) :]
         begun = prompt[len(before) :] if prompt.startswith(before) else header
         own = min((rest.find(text) for text in said if text in rest), default=len(rest))
@@ -119,12 +121,14 @@ def _name(marker: str) -> str:
 
 def _header_end(header: str, rest: str, own: int) -> int | None:
     """Where the header, or the longest end of it that can be found, ends in the rendered turn; white space may differ."""
-    pieces = _PIECE.findall(header)
+    pieces = list(_PIECE.finditer(header))
     trailing = header[len(header.rstrip()) :]
     for start, piece in enumerate(pieces):
-        if start and not (_MARKER.fullmatch(piece) or len(piece) >= _SHORTEST_WORD):
+        # A role's name alone, without the marker that it follows, may stand anywhere.
+        adjacent = piece.start() > 0 and not header[piece.start() - 1].isspace()
+        if start and not _MARKER.fullmatch(piece[0]) and (adjacent or len(piece[0]) < _SHORTEST_WORD):
             continue
-        found = re.search(r"\s*".join(map(re.escape, pieces[start:])), rest[:own])
+        found = re.search(r"\s*".join(re.escape(piece[0]) for piece in pieces[start:]), rest[:own])
         if found and (start or not rest[: found.start()].strip()):
             end = found.end()
             return end + _common_length(trailing, rest[end:own])
