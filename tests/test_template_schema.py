@@ -65,6 +65,7 @@ LATER_THERE = {
     "content_args": "arguments are looked at with the first region",
     "must not be empty": "a field without a name",
     "is no placeholder": "the text itself is the value",
+    "can leave out an entry": "the text itself is the value",
     "mixes text with the alternatives": "the text itself is the value",
 }
 
@@ -134,6 +135,8 @@ transforms = st.sampled_from(
         {"name": "{name}", "arguments": "{arguments}"},
         {"a": {"b": ["{content} "]}},
         {"{x}": "{nope}"},
+        {"id": "{content.id|n|}"},
+        ["{content|}"],
         ["{n}", 1, None],
         {},
         [],
