@@ -164,6 +164,13 @@ def test_refusals_say_what_and_where(name: str, args: Any, body: str, reason: st
     assert error.position == position
 
 
+def test_entities_in_raw_values_are_text() -> None:
+    """What `<![CDATA[` holds is exactly as written, all else is decoded."""
+    pattern = r"<p=(?P<key>[^>]+)>(?P<raw><!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?</p>"
+    body = "<p=&lt;>1 &lt; 2</p><p=b><![CDATA[1 &lt; 2]]></p>"
+    assert parse("xml-inline", body, {"tag_pattern": pattern, "unescape": True}) == {"<": "1 < 2", "b": "1 &lt; 2"}
+
+
 @pytest.mark.parametrize(
     ("name", "body"),
     [("json-sequence", '{"a": "x"'), ("json-sequence", " "), ("xml-elements", "<a>x"), ("xml-elements", "<a>x</a>")],

@@ -27,7 +27,7 @@ class XmlInlineContent(Content):
     Of a repeated key the last wins; with `merge_duplicates` all its values are kept, as a list.
 
     Of this package only: where a group named `raw` of the `tag_pattern` took part, the value is text, whatever the
-    `value_parser`; `unescape` decodes the entities of XML in keys and values.
+    `value_parser`; `unescape` decodes the entities of XML in keys and in values that are not `raw`.
     """
 
     name = "xml-inline"
@@ -55,7 +55,7 @@ class XmlInlineContent(Content):
                 raise BodyError("text outside of the tags of a call that was cut off", loose.start())
             reached = end
             if decode:
-                key, text = unescape(key), unescape(text)
+                key, text = unescape(key), text if raw else unescape(text)
             try:
                 value = text if raw else read(text, written)
             except BodyError as error:
