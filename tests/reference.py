@@ -100,22 +100,20 @@ class _Machine:
             closes = name == implicit
             self.stretch(implicit, position, match.start, match.groups if closes else {}, cut_off=False)
             self.delimiter(match)
-            position = match.end
+            position = min(match.end, len(self.text))  # what runs into the end of the turn takes all there is
             if closes:
                 continue
             if match.start == match.end:
                 opened_without_width_at = match.start
             close = self.close(name, position)
-            # A delimiter that runs into the end of the turn has taken all there was.
-            start = min(position, len(self.text))
             end = len(self.text) if close is None else close.start
             groups = {**match.groups, **(close.groups if close else {})}
-            self.spans.append(Span("body", start, max(start, end)))
-            self.found.append(Region(name, start, max(start, end), groups, close is None))
+            self.spans.append(Span("body", position, end))
+            self.found.append(Region(name, position, end, groups, close is None))
             if close is None:
                 return
             self.delimiter(close)
-            position = close.end
+            position = min(close.end, len(self.text))
 
     def outside(self, watched: Sequence[tuple[str, str]], position: int, *, fresh: bool) -> tuple[str, Match] | None:
         """The next open, or close of the implicit field. A close without width where nothing is open closes nothing."""

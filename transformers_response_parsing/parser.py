@@ -183,12 +183,18 @@ class ResponseParser(RegionMachine):
             raise RuntimeError("the parser is finalized already")
         self._sync()
         self._finalized = True
-        self._buffer.append(self._pending)
+        held, stop = self._pending + self._undecided, -1
+        if self._ender is not None:
+            # An end literal that could have become a longer one.
+            start, stop = self._ender.find(held, max(0, self._generation - self._buffer.end), True)
         events: list[Event] = []
         self._events = events
         try:
-            if not self._over:
-                self._buffer.append(self._undecided)
+            if stop >= 0:
+                self._buffer.append(held[:start])
+                self._end_at(held[start:stop])
+            elif not self._over:
+                self._buffer.append(held)
                 self._end_all()
             self._buffer.drop(self._buffer.end)
             return self._finish_message(), events
