@@ -264,7 +264,7 @@ def pattern_anchor(pattern: str, path: str) -> Anchor:
 
 
 def _compile(pattern: str) -> Any:
-    return regex.compile(pattern, regex.DOTALL)
+    return regex.compile(pattern, regex.DOTALL, cache_pattern=False)
 
 
 def _window(pattern: str) -> tuple[float, float]:
