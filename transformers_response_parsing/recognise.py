@@ -199,6 +199,8 @@ def _doubt(chat: ChatFormat, report: CheckReport, fields: Mapping[str, Any]) -> 
         or not {"tool_calls", *_REASONING} & {*fields}
     ):
         return "the chat template renders neither reasoning nor calls, so that nothing tells"
+    if not any((case.expected or {}).get("content") for case in report.passed):
+        return "the chat template renders no content"
     if chat.thinks and not set(_REASONING) & set(fields):
         return "the chat template knows reasoning, which the response template does not"
     return ""

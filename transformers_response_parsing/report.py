@@ -95,12 +95,17 @@ class CheckReport:
         return {"ok": self.ok, **totals, "notes": list(self.notes), "cases": cases}
 
     def __str__(self) -> str:
-        width = max((len(case.name) for case in self.cases), default=0)
-        lines = [f"{case.name:<{width}}  {_result(case)}".rstrip() for case in self.cases]
-        rendered = len(self.rendered)
-        total = f"{len(self.passed)} of {rendered} rendered cases pass"
-        unrendered = len(self.cases) - rendered
-        lines += ["", total + (f"; {unrendered} can't be rendered by the chat template" if unrendered else "")]
+        rendered = self.rendered
+        width = max((len(case.name) for case in rendered), default=0)
+        lines = [f"{case.name:<{width}}  {_result(case)}" for case in rendered]
+        reasons: dict[str, list[str]] = {}
+        for case in self.cases:
+            if case.status == "not rendered":
+                reasons.setdefault(case.detail, []).append(case.name)
+        lines += [f"can't be rendered: {reason} ({'; '.join(names)})" for reason, names in reasons.items()]
+        total = f"{len(self.passed)} of {len(rendered)} rendered cases pass"
+        unrendered = len(self.cases) - len(rendered)
+        lines += ["", total + (f"; {unrendered} can't be rendered" if unrendered else "")]
         lines += [f"note: {note}" for note in self.notes]
         for case in self.failures:
             lines += ["", case.name, *_evidence(case)]
@@ -108,8 +113,6 @@ class CheckReport:
 
 
 def _result(case: CaseResult) -> str:
-    if case.status == "not rendered":
-        return f"–     can't be rendered: {case.detail}"
     words = "pass" if case.status == "pass" else f"FAIL  {case.detail}"
     options = ", ".join(f"{name}={value!r}" for name, value in (case.options or {}).items())
     return f"{words}  ({options})" if options else words
