@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import functools
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import transformers_response_parsing as trp
 
 from .formats import Template
-from .measure import Timed
+from .measure import Timed, clock
 
 __all__ = ["Floor", "floor_stream", "native_module", "one_shot", "stream"]
 
@@ -50,12 +49,12 @@ def _feeding(make: Callable[[], Any], chunks: Sequence[str], finalize: bool) -> 
     def run() -> float:
         parser = make()
         feed = parser.feed
-        begun = time.perf_counter()
+        begun = clock()
         for chunk in chunks:
             feed(chunk)
         if finalize:
             parser.finalize()
-        return time.perf_counter() - begun
+        return clock() - begun
 
     return run
 
