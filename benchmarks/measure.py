@@ -24,6 +24,9 @@ Timed = Callable[[], float]
 """Does the work once and returns the seconds it took; what it needs is made outside of the time."""
 
 
+_WARM_UP = 0.25  # seconds
+
+
 @dataclass(frozen=True)
 class Settings:
     """How much to measure.
@@ -97,6 +100,7 @@ class Row:
         targets: of the issue that asked for this.
         note: what a reader must know.
         values: numbers that are no times (memory).
+        details: numbers too many for the table (one for each family of the library).
     """
 
     name: str
@@ -106,6 +110,7 @@ class Row:
     targets: list[Target] = field(default_factory=list)
     note: str = ""
     values: dict[str, float] = field(default_factory=dict)
+    details: dict[str, float] = field(default_factory=dict)
 
     def exponent(self, who: str = "ours") -> float | None:
         """Exponent of growth over all sizes, if there are at least four."""
@@ -147,14 +152,22 @@ def no_collection() -> Iterator[None]:
 
 
 def interleave(runs: Mapping[str, Timed], settings: Settings) -> dict[str, list[float]]:
-    """Seconds of each round: a, b, a, b, ... so that a slow moment of the machine meets all of them."""
+    """Seconds of each round: a, b, a, b, ... so that a slow moment of the machine meets all of them.
+
+    A first round that was short is not counted: templates are compiled, and tables built, at their first use, which is
+    measured on its own (`load`).
+    """
     found: dict[str, list[float]] = {name: [] for name in runs}
-    begun = time.perf_counter()
-    for done in range(settings.rounds):
-        if done and time.perf_counter() - begun > settings.budget:
-            break
-        for name, run in runs.items():
-            with no_collection():
+    with no_collection():
+        begun = time.perf_counter()
+        first = {name: run() for name, run in runs.items()}
+        if sum(first.values()) > _WARM_UP:
+            for name, seconds in first.items():
+                found[name].append(seconds)
+        while all(len(times) < settings.rounds for times in found.values()):
+            if all(found.values()) and time.perf_counter() - begun > settings.budget:
+                break
+            for name, run in runs.items():
                 found[name].append(run())
     return found
 

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from . import formats
 from .formats import Template
-from .measure import Measured, Row, Settings, Target, per_call, sweep
+from .measure import Measured, Row, Settings, Target, clock, per_call, sweep
 from .parsers import one_shot, stream
 from .registry import Case
 from .texts import call_text, code, fill, pieces, prose
@@ -193,6 +195,39 @@ def _tolerant(call: Callable[[], object]) -> Callable[[], float]:
     return per_call(attempt, 0.0)[0]
 
 
+def _run_load(settings: Settings) -> Iterator[Row]:
+    """A short text with a template that the process has not seen before: what its first use costs."""
+    templates = {
+        "smollm3": formats.SMOLLM3,
+        "qwen3_5": formats.QWEN3_5,
+        "gpt_oss": formats.GPT_OSS,
+        "gemma4": formats.GEMMA4,
+        "inkling": formats.INKLING,
+    }
+    for name, template in templates.items():
+        new = (_renamed(template, number) for number in itertools.count())
+
+        def first_use(who: str, new: Iterator[Template] = new) -> float:
+            call = one_shot(next(new), "Hello!")[who]
+            begun = clock()
+            call()
+            return clock() - begun
+
+        runs = {who: functools.partial(first_use, who) for who in one_shot(template, "Hello!")}
+        points = sweep(settings, [1], lambda _, runs=runs: Measured(1, runs))  # type: ignore[misc]
+        yield Row(f"load.{name}", "the first use of a template in a process", "us", points)
+
+
+def _renamed(template: Template, number: int) -> Template:
+    """The same kind of template with delimiters that no cache can know."""
+    text = json.dumps(template)
+    for word in ("tool_call", "think", "message", "channel", "im_end", "content_"):
+        text = text.replace(f"{word}>", f"{word}{number}>").replace(f"{word}|>", f"{word}{number}|>")
+        text = text.replace(f"{word}\\\\|>", f"{word}{number}\\\\|>")
+    renamed: Template = json.loads(text)
+    return renamed
+
+
 def _case(item: _Text) -> Case:
     return Case(f"one_shot.{item.name}", lambda settings: _run(item, settings))
 
@@ -201,4 +236,4 @@ def _hard_case(item: _Hard) -> Case:
     return Case(f"hard.{item.name}", lambda settings: _run_hard(item, settings))
 
 
-CASES = [*map(_case, _TEXTS), *map(_hard_case, _HARD)]
+CASES = [Case("load", _run_load), *map(_case, _TEXTS), *map(_hard_case, _HARD)]

@@ -63,6 +63,7 @@ def _row(row: Row) -> dict[str, Any]:
         "points": [_rounded(asdict(point)) for point in row.points],
         "exponents": _rounded({who: value for who, value in exponents.items() if value is not None}),
         "values": _rounded(row.values),
+        "details": _rounded(row.details),
         "targets": [_rounded({**asdict(target), "met": target.met}) for target in row.targets],
         "note": row.note,
     }
