@@ -127,6 +127,10 @@ def test_the_gemma_dialect_agrees(value: Any) -> None:
     compare("json", {"unquoted_keys": True, "string_delims": [['<|"|>', '<|"|>']]}, body)
 
 
+@pytest.mark.skipif(
+    native_value({"content": "python-call-list"}, "[f()]") is FAILED,
+    reason="transformers reads python-call-list from 5.24 on",
+)
 @settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,4}", fullmatch=True), json_values, max_size=3))
 def test_python_calls_agree(arguments: dict[str, Any]) -> None:
