@@ -8,11 +8,13 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 
 from transformers_response_parsing import (
     ResponseParser,
@@ -24,6 +26,7 @@ from transformers_response_parsing import (
     list_templates,
     parse_response,
 )
+from transformers_response_parsing.pattern_syntax import parse_pattern, reach
 
 FOLDER = Path(__file__).resolve().parents[1] / "model_templates"
 FAMILIES = [path.stem for path in sorted(FOLDER.glob("*.json"))]
@@ -184,6 +187,23 @@ def test_template_has_canonical_fields_and_loads_without_problems(family: str) -
     assert template["defaults"] == {"role": "assistant"}
     problems = ResponseTemplate.load(template).problems
     assert [problem for problem in problems if "look-behind" not in problem.message] == []
+
+
+LOOK_AROUND = regex.compile(r"\(\?<?[=!](?P<body>(?:[^()\\]|\\.|(?P<group>\((?:[^()\\]|\\.|(?&group))*\)))*)\)")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("key", ["response_template", "portable_template"])
+def test_anchor_reads_a_prompt_once(family: str, key: str) -> None:
+    """No look-around of an anchor runs on through the text: done at each of a prompt's headers, that is quadratic.
+
+    White space is let through, as it ends at the next header.
+    """
+    pattern = source_of(family).get(key, {}).get("start_anchor_pattern", "")
+    for look in LOOK_AROUND.finditer(pattern, overlapped=True):
+        tree = parse_pattern(look["body"].replace(r"\s*", r"\s"))
+        assert tree is not None
+        assert math.inf not in reach(tree), f"in {look[0]}"
 
 
 def test_no_model_is_in_two_families() -> None:
