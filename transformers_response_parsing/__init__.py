@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from .check import check_template
     from .errors import OutputError, ResponseParsingError, TemplateError
     from .hf import ResponseStreamer, disable, enable, status
+    from .hub import (
+        PulledTemplate,
+        PushPlan,
+        PushResult,
+        TemplateExistsError,
+        plan_push,
+        pull_template,
+        push_template,
+    )
     from .library import TemplateEntry, TemplateMatch, find_template, get_template, list_templates
     from .parser import ResponseParser, parse_response
     from .report import CaseResult, CheckReport
@@ -23,12 +32,16 @@ __all__ = (
     "CaseResult",
     "CheckReport",
     "OutputError",
+    "PulledTemplate",
+    "PushPlan",
+    "PushResult",
     "ResponseParser",
     "ResponseParsingError",
     "ResponseStreamer",
     "ResponseTemplate",
     "TemplateEntry",
     "TemplateError",
+    "TemplateExistsError",
     "TemplateMatch",
     "check_template",
     "disable",
@@ -37,6 +50,9 @@ __all__ = (
     "get_template",
     "list_templates",
     "parse_response",
+    "plan_push",
+    "pull_template",
+    "push_template",
     "status",
 )
 
@@ -45,12 +61,16 @@ _HOMES = {
     "CaseResult": "report",
     "CheckReport": "report",
     "OutputError": "errors",
+    "PulledTemplate": "hub",
+    "PushPlan": "hub",
+    "PushResult": "hub",
     "ResponseParser": "parser",
     "ResponseParsingError": "errors",
     "ResponseStreamer": "hf",
     "ResponseTemplate": "template",
     "TemplateEntry": "library",
     "TemplateError": "errors",
+    "TemplateExistsError": "hub",
     "TemplateMatch": "library",
     "check_template": "check",
     "disable": "hf",
@@ -59,6 +79,9 @@ _HOMES = {
     "get_template": "library",
     "list_templates": "library",
     "parse_response": "parser",
+    "plan_push": "hub",
+    "pull_template": "hub",
+    "push_template": "hub",
     "status": "hf",
 }
 

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response templates on the Hub, and in local folders: pull one, push one, see first what a push would change.
+
+A push changes one key of `tokenizer_config.json` and not one byte more, by default in a pull request whose description
+says what was shown about the template. The errors of `huggingface_hub` (no such repository, no access, no such revision)
+come through as they are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .errors import ResponseParsingError
+from .field_names import with_field_names
+from .hub_file import CONFIG, ConfigFile, read_config, write_local
+from .json_edit import JsonTextError, read_key, same_json, set_key
+from .report import CheckReport
+from .template import ResponseTemplate
+
+__all__ = [
+    "PulledTemplate",
+    "PushPlan",
+    "PushResult",
+    "TemplateExistsError",
+    "plan_push",
+    "pull_template",
+    "push_template",
+]
+
+_log = logging.getLogger(__name__)
+_KEY = "response_template"
+# A new file is begun as `save_pretrained` would write it.
+_NEW_FILE = "{}\n"
+_BRANCH_MOVED = 412
+
+
+class PulledTemplate(ResponseTemplate):
+    """A template that `pull_template` brought, and where it is from. Otherwise a `ResponseTemplate` like any other.
+
+    Attributes:
+        repo_id: the repository, or the local folder.
+        revision: what was asked for, or None.
+        commit: the commit (40 hex digits) that it was found at; None for a local folder.
+    """
+
+    __slots__ = ("commit", "repo_id", "revision")
+
+    repo_id: str
+    revision: str | None
+    commit: str | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_pulled, (self._source, self.repo_id, self.revision, self.commit))
+
+
+class TemplateExistsError(ResponseParsingError):
+    """The repository has another response template, and `overwrite=True` was not given.
+
+    Attributes:
+        plan: what the push would have done; `plan.existing` is the template that is there.
+    """
+
+    def __init__(self, plan: PushPlan) -> None:
+        self.plan = plan
+        super().__init__(
+            f"{plan.place} has another response template already; pass overwrite=True to replace it. "
+            f"The change would be:\n{plan.template_diff}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (TemplateExistsError, (self.plan,))
+
+
+@dataclass(frozen=True)
+class PushPlan:
+    """What `push_template` does to the file; `print` it for the difference.
+
+    Attributes:
+        repo_id: the repository, or the local folder.
+        local: it is a folder.
+        revision: the branch asked for, or None for the default one.
+        commit: the commit that the plan is made for (40 hex digits); None for a folder.
+        before: the text of `tokenizer_config.json`; None if there is no such file.
+        after: the text that it gets; the same as `before` if the template is there already.
+        existing: the template that is there (any JSON value), or None.
+        template: the template that will be there.
+        given: the template as it was given, before `field_names` was applied.
+    """
+
+    repo_id: str
+    local: bool
+    revision: str | None
+    commit: str | None
+    before: str | None
+    after: str
+    existing: Any
+    template: dict[str, Any]
+    given: dict[str, Any]
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    @property
+    def replaces(self) -> bool:
+        """Whether another template is replaced, which needs `overwrite=True`."""
+        return self.changed and self.existing is not None
+
+    @property
+    def place(self) -> str:
+        """The file, for messages: `org/model/tokenizer_config.json at 1a2b3c4`."""
+        return f"{self.repo_id}/{CONFIG}" + (f" at {self.commit[:7]}" if self.commit else "")
+
+    @property
+    def diff(self) -> str:
+        """The change of the file as a unified diff; "" if there is none."""
+        old = "/dev/null" if self.before is None else f"a/{CONFIG}"
+        return _diff(self.before or "", self.after, old, f"b/{CONFIG}")
+
+    @property
+    def template_diff(self) -> str:
+        """The change of the template alone, laid out over lines whatever the file looks like."""
+        before = "" if self.existing is None else _laid_out(self.existing)
+        return _diff(before, _laid_out(self.template), "there", "new")
+
+    def __str__(self) -> str:
+        return self.diff if self.changed else f"{self.place}: already up to date"
+
+
+class PushResult(str):
+    """What `push_template` did: the address of the pull request, the commit or the file, which is the string itself.
+
+    Attributes:
+        status: "pull request", "commit", "written" (a local folder) or "already up to date".
+        plan: the change, a `PushPlan`.
+        report: the proof that went into the description (a `CheckReport`); None if none was made.
+    """
+
+    __slots__ = ("plan", "report", "status")
+
+    status: str
+    plan: PushPlan
+    report: CheckReport | None
+
+    @property
+    def changed(self) -> bool:
+        """False if it was already up to date."""
+        return self.plan.changed
+
+
+def pull_template(
+    repo_id: str | PathLike[str], *, revision: str | None = None, token: str | bool | None = None
+) -> PulledTemplate:
+    """The response template of a model repository or of a local folder.
+
+    Args:
+        repo_id: `org/name`, or a folder that has a `tokenizer_config.json`. A folder of that name comes first, as with
+            `from_pretrained`.
+        revision: branch, tag, commit, or `refs/pr/1`. Default: the default branch.
+        token: for private and gated repositories. Default: the one that is logged in.
+
+    Returns:
+        The template, validated; `.commit` is the commit it was found at. `.source` is the plain dict.
+
+    Raises:
+        TemplateError: the template there is wrong.
+        ResponseParsingError: there is none.
+        huggingface_hub.errors: RepositoryNotFoundError, GatedRepoError, RevisionNotFoundError, EntryNotFoundError (no
+            `tokenizer_config.json`) and others, as they come.
+        OSError: the file of the folder can't be read.
+    """
+    file = read_config(repo_id, revision=revision, token=token)
+    if file.text is None:
+        raise FileNotFoundError(f"the folder {file.repo_id!r} has no {CONFIG}")
+    template = _template_in(file)
+    where = f"{file.repo_id}/{CONFIG}" + (f" at {file.commit[:7]}" if file.commit else "")
+    if template is None:
+        raise ResponseParsingError(
+            f"{where} has no response template; `find_template(tokenizer)` looks for one in the library"
+        )
+    if not isinstance(template, dict):  # a string would be taken for a path: nobody on the Hub says which files we read
+        raise ResponseParsingError(f"{where}: {_KEY} must be an object, not {json.dumps(template)[:40]}")
+    return _pulled(template, file.repo_id, revision, file.commit)
+
+
+def plan_push(
+    repo_id: str | PathLike[str],
+    response_template: Any,
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    field_names: str | None = None,
+) -> PushPlan:
+    """What `push_template` would change, without changing it. The arguments are those of `push_template`.
+
+    It does not refuse to replace another template: `.replaces` tells.
+
+    Raises:
+        TemplateError: the template is wrong.
+        ResponseParsingError: `field_names` can't be applied, or `tokenizer_config.json` is no JSON object.
+        huggingface_hub.errors: no such repository, no access and others, as they come.
+    """
+    given = ResponseTemplate.load(response_template).source
+    template = given if field_names is None else with_field_names(given, field_names)
+    file = read_config(repo_id, revision=revision, token=token, missing_ok=True)
+    existing = _template_in(file)
+    if existing is not None and same_json(existing, template):
+        after = file.text or ""
+    else:
+        after = set_key(_NEW_FILE if file.text is None else file.text, _KEY, template)
+    return PushPlan(
+        repo_id=file.repo_id,
+        local=file.local,
+        revision=revision,
+        commit=file.commit,
+        before=file.text,
+        after=after,
+        existing=existing,
+        template=template,
+        given=given,
+    )
+
+
+def push_template(
+    repo_id: str | PathLike[str],
+    response_template: Any,
+    *,
+    create_pr: bool = True,
+    revision: str | None = None,
+    commit_message: str | None = None,
+    token: str | bool | None = None,
+    overwrite: bool = False,
+    field_names: str | None = None,
+) -> PushResult:
+    """Put a response template into the `tokenizer_config.json` of a model repository or of a local folder.
+
+    Nothing else in the file changes, not one byte; a repository without the file gets one. If somebody else commits
+    meanwhile, the file is read once more and the push tried again.
+
+    Args:
+        repo_id: `org/name`, or a folder. A folder of that name comes first, as with `from_pretrained`.
+        response_template: dict, JSON text, path of a JSON file, or loaded template.
+        create_pr: open a pull request (the default), which its owner can look at; False: commit at once.
+        revision: the branch to change or to open the pull request for. Default: the default branch.
+        commit_message: title of the commit or pull request. Default: "Add response_template".
+        token: needs write access, or for a pull request read access. Default: the one that is logged in.
+        overwrite: replace another template that is there.
+        field_names: "thinking": the reasoning field is called `thinking`, as vLLM and SGLang have it. Default: as given.
+
+    Returns:
+        The address (a str) of the pull request, the commit, or the file; `.status` says which, and "already up to date" if
+        the same template is there.
+
+    Raises:
+        TemplateError: the template is wrong.
+        TemplateExistsError: there is another template, and `overwrite` is False; nothing was changed.
+        ResponseParsingError: `field_names` can't be applied, or `tokenizer_config.json` is no JSON object.
+        huggingface_hub.errors: no such repository, no access and others, as they come.
+    """
+    asked: dict[str, Any] = {"revision": revision, "token": token, "field_names": field_names}
+    plan = plan_push(repo_id, response_template, **asked)
+    if not _due(plan, overwrite):
+        return _up_to_date(plan)
+    if plan.local:
+        path = write_local(plan.repo_id, plan.after)
+        _log.info("%s: response template written", plan.place)
+        return _result(str(path), "written", plan)
+    commit: dict[str, Any] = {"create_pr": create_pr, "message": commit_message, "token": token}
+    try:
+        return _commit(plan, **commit)
+    except OSError as error:
+        if getattr(getattr(error, "response", None), "status_code", None) != _BRANCH_MOVED:
+            raise
+    _log.info("%s: somebody else has committed; trying again on top of that", plan.place)
+    plan = plan_push(repo_id, response_template, **asked)
+    return _commit(plan, **commit) if _due(plan, overwrite) else _up_to_date(plan)
+
+
+def _due(plan: PushPlan, overwrite: bool) -> bool:
+    """Whether there is something to push. Raises TemplateExistsError if it may not be."""
+    if plan.replaces and not overwrite:
+        raise TemplateExistsError(plan)
+    return plan.changed
+
+
+def _up_to_date(plan: PushPlan) -> PushResult:
+    _log.info("%s: already up to date", plan.place)
+    if plan.local:
+        return _result(str(Path(plan.repo_id) / CONFIG), "already up to date", plan)
+    from huggingface_hub import HfApi
+
+    return _result(f"{HfApi().endpoint}/{plan.repo_id}/blob/{plan.commit}/{CONFIG}", "already up to date", plan)
+
+
+def _commit(plan: PushPlan, *, create_pr: bool, message: str | None, token: str | bool | None) -> PushResult:
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    from .pull_request import describe, prove
+
+    proof = prove(plan, token)
+    done = HfApi(token=token).create_commit(
+        plan.repo_id,
+        [CommitOperationAdd(CONFIG, plan.after.encode("utf-8"))],
+        commit_message=message or ("Add" if plan.existing is None else "Replace") + f" {_KEY}",
+        commit_description=describe(plan, proof),
+        revision=plan.revision,
+        create_pr=create_pr,
+        parent_commit=plan.commit,
+    )
+    status, url = ("pull request", done.pr_url) if create_pr else ("commit", done.commit_url)
+    _log.info("%s: response template pushed, %s %s", plan.place, status, url)
+    return _result(url, status, plan, proof.report)
+
+
+def _result(address: str, status: str, plan: PushPlan, report: CheckReport | None = None) -> PushResult:
+    result = PushResult(address)
+    result.status, result.plan, result.report = status, plan, report
+    return result
+
+
+def _pulled(template: dict[str, Any], repo_id: str, revision: str | None, commit: str | None) -> PulledTemplate:
+    loaded = ResponseTemplate.load(template)
+    pulled = object.__new__(PulledTemplate)
+    values = {name: getattr(loaded, name) for name in ResponseTemplate.__slots__}
+    for name, value in {**values, "repo_id": repo_id, "revision": revision, "commit": commit}.items():
+        object.__setattr__(pulled, name, value)
+    return pulled
+
+
+def _template_in(file: ConfigFile) -> Any:
+    if file.text is None:
+        return None
+    try:
+        return read_key(file.text, _KEY)
+    except JsonTextError as error:
+        raise ResponseParsingError(f"{file.repo_id}/{CONFIG} can't be used: {error}") from None
+
+
+def _laid_out(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _diff(before: str, after: str, old: str, new: str) -> str:
+    return "".join(_marked(difflib.unified_diff(_lines(before), _lines(after), old, new)))
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; only a newline ends one, other than with `splitlines`."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])
+
+
+def _marked(diff: Iterator[str]) -> Iterator[str]:
+    for line in diff:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
