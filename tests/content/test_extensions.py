@@ -20,6 +20,7 @@ NAMED = {"entry_keys": ["name", "arguments"]}
 GEMMA = {"unquoted_keys": True, "string_delims": [['<|"|>', '<|"|>']]}
 TAG = r'<p name="(?P<key>[^"]+)"(?P<raw> raw)?>(?P<value>.*?)</p>'
 BARE = {"brackets": "optional"}
+UNQUOTED = {"quotes": "optional"}
 M3 = {"tag_prefix": "]<]m[>["}
 
 
@@ -35,6 +36,11 @@ def refusal(name: str, body: str, args: Any = None, **how: bool) -> BodyError:
 
 def calls(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "arguments": {}} for name in names]
+
+
+def calls_with(*arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """Calls of f and g with these arguments."""
+    return [{"name": name, "arguments": given} for name, given in zip("fg", arguments, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +132,38 @@ def calls(*names: str) -> list[dict[str, Any]]:
         ("python-call-list", BARE, " [f(), g()]\n", calls("f", "g")),
         ("python-call-list", BARE, "\n", []),
         ("python-call-list", {"brackets": "required"}, "[f()]", calls("f")),
+        ("python-call-list", {"quotes": "required"}, "[f()]", calls("f")),
+        ("python-call-list", UNQUOTED, "[f(), g( )]", calls("f", "g")),
+        *(
+            (
+                "python-call-list",
+                UNQUOTED,
+                f"[f(a={text}, b=2), g(c={text})]",
+                calls_with({"a": value, "b": 2}, {"c": value}),
+            )
+            for text, value in [
+                ("New York", "New York"),
+                ("", ""),
+                ("  x \n", "x"),
+                ("it's, so (they say) = odd", "it's, so (they say) = odd"),
+                ('a {"b": [1, 2]} }] f(x="y") [z]', 'a {"b": [1, 2]} }] f(x="y") [z]'),
+                ("2 days", "2 days"),
+                ("1, 2", "1, 2"),
+                ("[1, 2] and [3]", "[1, 2] and [3]"),
+                ('"a "b" c"', 'a "b" c'),
+                ("'it's'", "it's"),
+                ("'tis", "'tis"),
+                (r'"C:\new "x""', r'C:\new "x"'),
+                # What can be read is read.
+                (r'"a\n\"b\", c=\""', 'a\n"b", c="'),
+                ("'a, b=1'", "a, b=1"),
+                ("true", True),
+                ("[1, {'k': None}]", [1, {"k": None}]),
+                ("-1.5", -1.5),
+            ]
+        ),
+        ("python-call-list", {**BARE, **UNQUOTED}, "f(a=x y)\ng(b=z)", calls_with({"a": "x y"}, {"b": "z"})),
+        ("python-call-list", {**BARE, **UNQUOTED}, "f(a=x\ny) ;\n g(b=z)\n", calls_with({"a": "x\ny"}, {"b": "z"})),
     ],
 )
 def test_values(name: str, args: Any, body: str, value: Any) -> None:
@@ -156,6 +194,11 @@ def test_values(name: str, args: Any, body: str, value: Any) -> None:
         ("python-call-list", BARE, "f(1)", "keyword", 2),
         ("python-call-list", BARE, "[f()] g()", "after the closing", 6),
         ("python-call-list", None, "f()", "expected '['", 0),
+        ("python-call-list", None, "[f(a=x y)]", "expected a string", 5),
+        ("python-call-list", UNQUOTED, "[f(a=x y", "expected a string", 5),
+        ("python-call-list", UNQUOTED, "[f(a='x y", "never closed", 5),
+        ("python-call-list", UNQUOTED, "[f(a=1)] so", "after the closing", 9),
+        ("python-call-list", UNQUOTED, "[f(a=x, a=y)]", "given twice", 8),
     ],
 )
 def test_refusals_say_what_and_where(name: str, args: Any, body: str, reason: str, position: int | None) -> None:
@@ -338,3 +381,31 @@ def test_calls_without_brackets_are_those_with_them(parts: list[str], between: s
     body = between.join(parts)
     assert parse("python-call-list", body, BARE) == parse("python-call-list", f"[{body}]")
     assert parse("python-call-list", "\n".join(parts), BARE) == parse("python-call-list", f"[{body}]", BARE)
+
+
+def test_unquoted_values_keep_their_text_for_the_schema() -> None:
+    """`007` is no number to a schema that says string; only the schema knows."""
+    [call] = parse("python-call-list", "[f(a=1.50, b=true, c=x, d=[1])]", UNQUOTED, written=True)
+    assert call["arguments"]["c"] == "x"
+    assert [call["arguments"][key].text for key in "abd"] == ["1.50", "true", "[1]"]
+    assert unwrap(call["arguments"]) == {"a": 1.5, "b": True, "c": "x", "d": [1]}
+
+
+@given(
+    st.lists(
+        st.sampled_from(["x", "'", '"', "1", ", ", ", b=", ")", "), f(", "(", "[", "]", "\\", "\n", "=", "{"]),
+        max_size=9,
+    )
+)
+def test_calls_with_quotes_are_read_alike_whether_they_may_lack_them(parts: list[str]) -> None:
+    """Whatever can be read strictly gives the same values with `quotes` "optional"; all else a value or our error."""
+    body = f"[f(a={''.join(parts)})]"
+    try:
+        strict = parse("python-call-list", body)
+    except BodyError:
+        strict = None
+    try:
+        lax = parse("python-call-list", body, UNQUOTED)
+    except BodyError:
+        lax = None
+    assert strict is None or lax == strict

@@ -25,6 +25,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BETWEEN = re.compile(r"[ \t\n\r]*[;,][ \t\n\r]*|[ \t\r]*\n[ \t\n\r]*")
 _WORD = re.compile(r"\w+")
+# What can follow an argument: the next one, or the end of its call and then another call or the end of all. Each white space
+# is followed by what is none, so that a long run of it is not read again and again.
+_CALL = r"[A-Za-z_][\w.\-]*\("
+_AFTER = rf"(?:,\s*[A-Za-z_]\w*\s*=|\)\s*(?:\]\s*\Z|\Z|[,;]\s*{_CALL})|\)[ \t\r]*\n\s*{_CALL})"
+_ENDED = re.compile(rf"\s*{_AFTER}")
+_UNQUOTED = re.compile(rf".*?(?={_AFTER})", re.DOTALL)
+_QUOTED = {quote: re.compile(rf"{quote}(.*?){quote}(?=\s*{_AFTER})", re.DOTALL) for quote in "'\""}
+_MAX_REREAD = 4
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 
 
@@ -36,20 +44,22 @@ class PythonCallListContent(Content):
     that have one reading only: raw newlines inside strings are kept, and tuples become lists.
 
     With `brackets` "optional" (of this package only) the calls may also come without the [ ], with newlines, `;` or `,`
-    between them; an empty body has none.
+    between them; an empty body has none. With `quotes` "optional" (of this package only) a value that can't be read is text
+    as written, up to what can follow an argument: a string without quotes, or with unescaped ones inside.
     """
 
     name = "python-call-list"
     min_transformers = "5.24.0"
-    arguments = ("brackets",)
-    extension_arguments = frozenset(("brackets",))
+    arguments = ("brackets", "quotes")
+    extension_arguments = frozenset(("brackets", "quotes"))
 
     def __init__(self, args: Arguments) -> None:
         self._brackets = args.choice("brackets", ("required", "optional")) == "required"
+        self._quotes = args.choice("quotes", ("required", "optional")) == "required"
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> list[dict[str, Any]]:
         """The calls."""
-        reader = _Calls(body, written)
+        reader = _Calls(body, written) if self._quotes else _UnquotedCalls(body, written)
         try:
             return reader.calls() if self._brackets else reader.bare_calls()
         except RecursionError:  # the caller's stack was nearly full
@@ -129,10 +139,13 @@ class _Calls:
             if key in result:
                 raise BodyError(f"the name '{key}' is given twice", start)
             self.need("=", " (no positional arguments)")
-            result[key] = self.value(0)
+            result[key] = self.argument()
             if self.take(")"):
                 return result
             self.need(",", " or ')'")
+
+    def argument(self) -> Any:
+        return self.value(0)
 
     def value(self, depth: int) -> Any:
         body, start = self.body, self.at
@@ -192,3 +205,34 @@ class _Calls:
             if self.take("}"):
                 return result
             self.need(",", " or '}'")
+
+
+class _UnquotedCalls(_Calls):
+    """Reads calls whose strings may lack quotes, or escapes."""
+
+    reread = 0  # characters that were read as a value in vain
+
+    def argument(self) -> Any:
+        start, error = self.at, None
+        try:
+            value = super().argument()
+            if self.written and type(value) is not str:
+                value = Written(value, self.body[start : self.at])
+            if _ENDED.match(self.body, self.at):
+                return value
+            end = self.at
+        except BodyError as reason:
+            error, end = reason, reason.position or start
+        # A hostile body can be laid out so that each of many values seems to run on to the end.
+        self.reread += end - start
+        quoted = _QUOTED.get(self.body[start : start + 1])
+        if self.reread <= _MAX_REREAD * len(self.body):
+            if quoted is not None and (match := quoted.match(self.body, start)):
+                self.at = match.end()
+                return match[1]
+            if match := _UNQUOTED.match(self.body, start):
+                self.at = match.end()
+                return match[0].rstrip()
+        if error is not None:
+            raise error
+        return value
