@@ -133,7 +133,7 @@ def compile_field(name: str, index: int, spec: Any, path: str, problems: Problem
         problems.add(f"{path}.nests", "needs an 'open' and a 'close': add what is missing, or remove 'nests'")
     if content is not None and content.until_complete and (implicit or closed):
         advice = "add an 'open'" if implicit else "remove its close, or until_complete"
-        message = f"the field must have an 'open' and no 'close', as the region ends with its JSON: {advice}"
+        message = f"the field must have an 'open' and no 'close', as the region ends with its value: {advice}"
         problems.add(f"{path}.content_args.until_complete", message)
 
     into = spec.get("into", "")

@@ -177,7 +177,7 @@ class RegionMachine:
         """What finds the end of a region of the field."""
         if plan.watch is not None:
             return WatchRun(plan.watch)
-        scanner = plan.field.content.scanner() if plan.until_complete else None
+        scanner = plan.field.content.end_scanner() if plan.until_complete else None
         return None if scanner is None else ValueEndRun(scanner, position)
 
     def _skip(self, hit: Hit, run: WatchRun) -> None:

@@ -27,7 +27,7 @@ class FieldPlan:
         field: the compiled field.
         name: the key of the message it writes.
         watch: its close (and its open, if it nests), or None if it has none. (Of the implicit field: None, see `Plan`.)
-        until_complete: it ends where its JSON value is complete.
+        until_complete: it ends where its value is complete.
         dirty: the chunks are raw text, not part of the value.
         blank_lead: whitespace at the begin of a region is no part of its clean chunks.
         stretched: it collects the stretches of text between other regions into one string (SPEC 7.3).

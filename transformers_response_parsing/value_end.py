@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a region that has no close: where its JSON value is complete (`until_complete`)."""
+"""The end of a region that has no close: where its value is complete (`until_complete`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from .content import JsonScanner
+from .content import EndScanner
 from .watch import Hit
 
 __all__ = ["ValueEndRun"]
@@ -21,7 +21,7 @@ class ValueEndRun:
 
     __slots__ = ("_at", "_scanner", "_start", "safe")
 
-    def __init__(self, scanner: JsonScanner, at: int) -> None:
+    def __init__(self, scanner: EndScanner, at: int) -> None:
         self._scanner = scanner
         self._start = self._at = self.safe = at
 

@@ -409,3 +409,30 @@ def test_calls_with_quotes_are_read_alike_whether_they_may_lack_them(parts: list
     except BodyError:
         lax = None
     assert strict is None or lax == strict
+
+
+call_lists = st.lists(
+    st.sampled_from(["f(a=1)", "g(b=[1, (2,), {'k': \"]\"}])", "h()", "i(c='\\\\', d=\"\\\"])\", e='')"]), max_size=3
+).map(lambda parts: f"[{', '.join(parts)}]")
+
+
+@given(call_lists, st.sampled_from(["", " ", "Hello", "]", "[f()]", "'"]), st.integers(0, 60), st.integers(0, 60))
+def test_a_list_of_calls_ends_with_its_bracket(body: str, after: str, first: int, second: int) -> None:
+    scanner = compile_content("python-call-list", {"until_complete": True}, "f").end_scanner()
+    assert scanner is not None
+    text = " " + body + after
+    low, high = sorted((first, second))
+    for piece in (text[:low], text[low:high], text[high:]):
+        if scanner.document_end() is None:
+            assert scanner.settled <= len(body) + 1
+            scanner.feed(piece)
+    assert scanner.document_end(final=True) == scanner.settled == len(body) + 1
+
+
+@pytest.mark.parametrize("body", ["x", "]", "f()", "[f(a=1])", "[f(a='", "[f(", "", " ", "[" * 300, "'[]'"])
+def test_what_is_no_list_of_calls_never_ends(body: str) -> None:
+    scanner = compile_content("python-call-list", {"until_complete": True}, "f").end_scanner()
+    assert scanner is not None
+    scanner.feed(body)
+    assert scanner.document_end(final=True) is None
+    assert scanner.settled == len(body)

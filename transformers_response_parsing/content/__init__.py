@@ -10,7 +10,7 @@ from typing import Any
 from transformers_response_parsing.errors import BodyError, Problem, TemplateError
 from transformers_response_parsing.limits import MAX_PARSER_NESTING
 
-from .base import Arguments, Content, did_you_mean
+from .base import Arguments, Content, EndScanner, did_you_mean
 from .json_content import JsonContent
 from .json_scanner import JsonScanner
 from .json_sequence import JsonSequenceContent
@@ -21,7 +21,7 @@ from .written import Written, unwrap
 from .xml_elements import XmlElementsContent
 from .xml_inline import XmlInlineContent
 
-__all__ = ["CONTENT_TYPES", "BodyError", "Content", "JsonScanner", "Written", "compile_content", "unwrap"]
+__all__ = ["CONTENT_TYPES", "BodyError", "Content", "EndScanner", "JsonScanner", "Written", "compile_content", "unwrap"]
 
 _TYPES: tuple[type[Content], ...] = (
     TextContent,

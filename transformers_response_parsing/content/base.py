@@ -5,14 +5,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from transformers_response_parsing.errors import Problem
 
 if TYPE_CHECKING:
     from .json_scanner import JsonScanner
 
-__all__ = ["Arguments", "Content", "did_you_mean"]
+__all__ = ["Arguments", "Content", "EndScanner", "did_you_mean"]
+
+
+class EndScanner(Protocol):
+    """Follows a body piece by piece, and tells where it is complete."""
+
+    @property
+    def settled(self) -> int:
+        """How many of the characters that were fed are part of the body, whatever comes next."""
+
+    def feed(self, text: str, start: int = 0) -> None:
+        """Go on with `text[start:]`."""
+
+    def document_end(self, final: bool = False) -> int | None:
+        """How many characters had been fed where the body ended, None if that is not known; `final`: nothing more comes."""
 
 
 class Content:
@@ -37,7 +51,7 @@ class Content:
     strips: bool = True
     """Whitespace around the body is no part of the value."""
     until_complete: bool = False
-    """The region ends by itself where the body is complete, as its `scanner` tells."""
+    """The region ends by itself where the body is complete, as its `end_scanner` tells."""
     extensions: tuple[str, ...] = ()
     """Paths of the names and arguments in the template that only this package has."""
 
@@ -60,6 +74,10 @@ class Content:
     def scanner(self) -> JsonScanner | None:
         """A fresh scanner that tells whether the body is inside a JSON string, or None for what is not JSON."""
         return None
+
+    def end_scanner(self) -> EndScanner | None:
+        """A fresh scanner that tells where the body is complete, or None for what can't tell."""
+        return self.scanner()
 
 
 class Arguments:

@@ -10,6 +10,7 @@ from typing import Any
 from transformers_response_parsing.errors import BodyError
 
 from .base import Arguments, Content
+from .call_scanner import CallScanner
 from .json_dialect import number
 from .strings import read_quoted
 from .written import Written
@@ -45,17 +46,24 @@ class PythonCallListContent(Content):
 
     With `brackets` "optional" (of this package only) the calls may also come without the [ ], with newlines, `;` or `,`
     between them; an empty body has none. With `quotes` "optional" (of this package only) a value that can't be read is text
-    as written, up to what can follow an argument: a string without quotes, or with unescaped ones inside.
+    as written, up to what can follow an argument: a string without quotes, or with unescaped ones inside. With
+    `until_complete` (of this package only) the region ends with the list.
     """
 
     name = "python-call-list"
     min_transformers = "5.24.0"
-    arguments = ("brackets", "quotes")
-    extension_arguments = frozenset(("brackets", "quotes"))
+    arguments = ("brackets", "quotes", "until_complete")
+    extension_arguments = frozenset(("brackets", "quotes", "until_complete"))
 
     def __init__(self, args: Arguments) -> None:
         self._brackets = args.choice("brackets", ("required", "optional")) == "required"
         self._quotes = args.choice("quotes", ("required", "optional")) == "required"
+        self.until_complete = args.flag("until_complete", False)
+        if self.until_complete and not (self._brackets and self._quotes):
+            args.problem(
+                "until_complete",
+                "needs brackets and quotes, which tell the end: remove it, or what makes them optional",
+            )
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> list[dict[str, Any]]:
         """The calls."""
@@ -64,6 +72,10 @@ class PythonCallListContent(Content):
             return reader.calls() if self._brackets else reader.bare_calls()
         except RecursionError:  # the caller's stack was nearly full
             raise BodyError("nested too deep for the space left on the stack") from None
+
+    def end_scanner(self) -> CallScanner:
+        """A scanner for lists."""
+        return CallScanner(MAX_CALL_DEPTH + 2)  # and the brackets of the list and of a call
 
 
 class _Calls:
