@@ -26,6 +26,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BETWEEN = re.compile(r"[ \t\n\r]*[;,][ \t\n\r]*|[ \t\r]*\n[ \t\n\r]*")
 _WORD = re.compile(r"\w+")
+_KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=")
 # What can follow an argument: the next one, or the end of its call and then another call or the end of all. Each white space
 # is followed by what is none, so that a long run of it is not read again and again.
 _CALL = r"[A-Za-z_][\w.\-]*\("
@@ -41,8 +42,9 @@ class PythonCallListContent(Content):
     """`python-call-list`: a list of `{"name": str, "arguments": dict}`.
 
     Keyword arguments only, JSON escapes in strings, integers within ±(2**53 - 1), finite floats, no repeated names, no
-    trailing commas, nothing after the list, nesting up to 100. More lenient than transformers' own reader in two points
-    that have one reading only: raw newlines inside strings are kept, and tuples become lists.
+    trailing commas, nothing after the list, nesting up to 100. More lenient than transformers' own reader in three points
+    that have one reading only: raw newlines inside strings are kept, tuples become lists, and the comma between two
+    arguments may be missing.
 
     With `brackets` "optional" (of this package only) the calls may also come without the [ ], with newlines, `;` or `,`
     between them; an empty body has none. With `quotes` "optional" (of this package only) a value that can't be read is text
@@ -154,7 +156,8 @@ class _Calls:
             result[key] = self.argument()
             if self.take(")"):
                 return result
-            self.need(",", " or ')'")
+            if not _KEYWORD.match(self.body, self.at):
+                self.need(",", " or ')'")
 
     def argument(self) -> Any:
         return self.value(0)
