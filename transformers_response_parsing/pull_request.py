@@ -112,10 +112,10 @@ def _needs(template: ResponseTemplate) -> str:
 
 def _origin(plan: PushPlan) -> str:
     renamed = "" if plan.given == plan.template else ", with its fields renamed for serving engines"
-    family = next((e.name for e in list_templates() if same_json(e.response_template, plan.given)), None)
-    if family is None:
-        return f"It was written for this repository or given by hand{renamed}."
-    return f"It is the template `{family}` of that package's library{renamed}."
+    families = [f"`{entry.name}`" for entry in list_templates() if same_json(entry.response_template, plan.given)]
+    if not families:
+        return f"It was given by hand{renamed}."
+    return f"It is the template {', '.join(families)} of the library of transformers-response-parsing{renamed}."
 
 
 def _shown(proof: Proof) -> list[str]:
