@@ -115,6 +115,11 @@ class PushPlan:
         return self.changed and self.existing is not None
 
     @property
+    def extensions(self) -> tuple[str, ...]:
+        """Paths in the template that only this package reads: a push to a repository needs `allow_extensions=True` then."""
+        return ResponseTemplate.load(self.template).extensions
+
+    @property
     def place(self) -> str:
         """The file, for messages: `org/model/tokenizer_config.json at 1a2b3c4`."""
         return f"{self.repo_id}/{CONFIG}" + (f" at {self.commit[:7]}" if self.commit else "")
@@ -212,8 +217,8 @@ def plan_push(
     template = given if field_names is None else with_field_names(given, field_names)
     file = read_config(repo_id, revision=revision, token=token, missing_ok=True)
     existing = _template_in(file)
-    if existing is not None and same_json(existing, template):
-        after = file.text or ""
+    if file.text is not None and existing is not None and same_json(existing, template):
+        after = file.text
     else:
         after = set_key(_NEW_FILE if file.text is None else file.text, _KEY, template)
     return PushPlan(
@@ -239,6 +244,7 @@ def push_template(
     token: str | bool | None = None,
     overwrite: bool = False,
     field_names: str | None = None,
+    allow_extensions: bool = False,
 ) -> PushResult:
     """Put a response template into the `tokenizer_config.json` of a model repository or of a local folder.
 
@@ -254,6 +260,8 @@ def push_template(
         token: needs write access, or for a pull request read access. Default: the one that is logged in.
         overwrite: replace another template that is there.
         field_names: "thinking": the reasoning field is called `thinking`, as vLLM and SGLang have it. Default: as given.
+        allow_extensions: push a template that only this package reads to a repository all the same. From 5.13 on transformers
+            uses the template of a tokenizer by itself, so its chat pipelines would fail for everybody with that model.
 
     Returns:
         The address (a str) of the pull request, the commit, or the file; `.status` says which, and "already up to date" if
@@ -262,12 +270,14 @@ def push_template(
     Raises:
         TemplateError: the template is wrong.
         TemplateExistsError: there is another template, and `overwrite` is False; nothing was changed.
-        ResponseParsingError: `field_names` can't be applied, or `tokenizer_config.json` is no JSON object.
+        ResponseParsingError: the template has extensions and they are not allowed, `field_names` can't be applied, or
+            `tokenizer_config.json` is no JSON object.
         huggingface_hub.errors: no such repository, no access and others, as they come.
     """
     asked: dict[str, Any] = {"revision": revision, "token": token, "field_names": field_names}
     plan = plan_push(repo_id, response_template, **asked)
-    if not _due(plan, overwrite):
+    allowed = {"overwrite": overwrite, "extensions": allow_extensions}
+    if not _due(plan, **allowed):
         return _up_to_date(plan)
     if plan.local:
         path = write_local(plan.repo_id, plan.after)
@@ -281,13 +291,18 @@ def push_template(
             raise
     _log.info("%s: somebody else has committed; trying again on top of that", plan.place)
     plan = plan_push(repo_id, response_template, **asked)
-    return _commit(plan, **commit) if _due(plan, overwrite) else _up_to_date(plan)
+    return _commit(plan, **commit) if _due(plan, **allowed) else _up_to_date(plan)
 
 
-def _due(plan: PushPlan, overwrite: bool) -> bool:
-    """Whether there is something to push. Raises TemplateExistsError if it may not be."""
+def _due(plan: PushPlan, *, overwrite: bool, extensions: bool) -> bool:
+    """Whether there is something to push. Raises if it may not be."""
     if plan.replaces and not overwrite:
         raise TemplateExistsError(plan)
+    if plan.changed and plan.extensions and not plan.local and not extensions:
+        raise ResponseParsingError(
+            f"only this package reads {', '.join(plan.extensions)}: in {plan.place} the template would make transformers' own "
+            "chat pipelines fail (5.13 and newer). Write it without, or pass allow_extensions=True"
+        )
     return plan.changed
 
 
@@ -345,7 +360,10 @@ def _template_in(file: ConfigFile) -> Any:
 
 
 def _laid_out(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    except RecursionError:  # what is in a repository need not be a template
+        return "(nested too deeply to be shown)\n"
 
 
 def _diff(before: str, after: str, old: str, new: str) -> str:

@@ -105,8 +105,8 @@ def _needs(template: ResponseTemplate) -> str:
     if template.min_transformers is not None:
         return f"It needs transformers {template.min_transformers} or newer."
     return (
-        "It needs the package `transformers-response-parsing`: the parser in transformers itself does not read "
-        f"{', '.join(f'`{path}`' for path in template.extensions)}."
+        "It needs the package `transformers-response-parsing`. **The parser in transformers itself (5.13 and newer) does not "
+        f"read** {', '.join(f'`{path}`' for path in template.extensions)}: its `parse_response` and its chat pipelines fail."
     )
 
 

@@ -309,7 +309,7 @@ def test_code_of_the_repository_is_not_run(call: Call, new_repo: NewRepo, tmp_pa
 def test_a_template_of_the_library_is_named(call: Call, new_repo: NewRepo) -> None:
     entry = trp.get_template("smollm3")
     repo_id, repo = new_repo(tokenizer_config__json=b"{}")
-    call(trp.push_template, repo_id, entry.response_template, token=READER)
+    call(trp.push_template, repo_id, entry.response_template, token=READER, allow_extensions=True)
     (sentence,) = re.findall(
         r"It is the template (.*?) of the library of transformers-response-parsing\.", description(repo)
     )
@@ -318,12 +318,23 @@ def test_a_template_of_the_library_is_named(call: Call, new_repo: NewRepo) -> No
     assert [trp.get_template(name).response_template for name in named] == [entry.response_template] * len(named)
 
 
-def test_a_template_that_needs_this_package_says_so(call: Call, new_repo: NewRepo) -> None:
+def test_a_template_that_needs_this_package_is_not_pushed_unawares(
+    call: Call, new_repo: NewRepo, server: FakeHub
+) -> None:
+    """Transformers would use it by itself, and fail for everybody; whoever allows it gets a description that says so."""
     fields = {**OTHER["fields"], "tool_calls": {"open": "<t>", "close": "</t>", "content": "json-sequence"}}
+    template = {**OTHER, "fields": fields}
     repo_id, repo = new_repo(tokenizer_config__json=b"{}")
-    call(trp.push_template, repo_id, {**OTHER, "fields": fields}, token=READER)
+    assert call(trp.plan_push, repo_id, template).value.extensions == ("fields.tool_calls.content",)
+    error = call(trp.push_template, repo_id, template, token=READER).error
+    assert error is not None
+    assert error[0][0] == "ResponseParsingError"
+    assert "only this package reads fields.tool_calls.content" in error[1]
+    assert "allow_extensions=True" in error[1]
+    assert not server.commits_sent(repo_id)
+    assert call(trp.push_template, repo_id, template, token=READER, allow_extensions=True).error is None
     assert "It needs the package `transformers-response-parsing`" in description(repo)
-    assert "`fields.tool_calls.content`" in description(repo)
+    assert "does not read** `fields.tool_calls.content`" in description(repo)
 
 
 def test_the_names_of_serving_engines(call: Call, new_repo: NewRepo, saved: dict[str, bytes]) -> None:
