@@ -165,7 +165,7 @@ def _run_stream(settings: Settings) -> Iterator[Row]:
                 return Measured(len(ids), runs)
 
             points = sweep(settings, sizes, prepare)
-            title = "IncrementalDecoder and parser" if way == "decoder" else "ResponseStreamer.put"
+            title = "incremental decoder and parser" if way == "decoder" else "ResponseStreamer.put"
             row = Row(f"ids.{name}.{way}", f"ids to events: {title}", "us/token", points)
             row.targets = [
                 Target(f"{size:,} tokens", 5.0, True, row.ratio_at(size)) for size in (2_000, 8_000, 128_000)
@@ -175,13 +175,13 @@ def _run_stream(settings: Settings) -> Iterator[Row]:
 
 
 def _decoder_run(tokenizer: Any, ids: Sequence[int]) -> Timed:
-    from transformers_response_parsing.hf.decode import IncrementalDecoder
+    from transformers_response_parsing.hf.decode import incremental_decoder
 
     template = trp.ResponseTemplate.load(formats.SMOLLM3)
 
     def run() -> float:
         parser = trp.ResponseParser(template, prefix="")
-        decoder = IncrementalDecoder(tokenizer)
+        decoder = incremental_decoder(tokenizer)
         push, feed = decoder.push, parser.feed
         begun = clock()
         for token in ids:

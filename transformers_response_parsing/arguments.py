@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import Any
 
@@ -73,8 +74,14 @@ def end_literals(end: Any) -> LiteralSet | None:
     literals = [end] if isinstance(end, str) else list(end) if isinstance(end, (list, tuple, set, frozenset)) else None
     if literals is None or not all(isinstance(literal, str) for literal in literals):
         raise ResponseParsingError(f"end must be a string or a list of strings, not {end!r}")
-    literals = [literal for literal in literals if literal]
-    return LiteralSet(literals) if literals else None
+    return _literal_set(tuple(literals))
+
+
+@functools.lru_cache(maxsize=256)
+def _literal_set(literals: tuple[str, ...]) -> LiteralSet | None:
+    """Compiled once: a server passes the same ones with every request."""
+    known = [literal for literal in literals if literal]
+    return LiteralSet(known) if known else None
 
 
 def keeps_malformed(on_error: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hf.helpers import make_tokenizer
 
-from transformers_response_parsing.hf.decode import IncrementalDecoder
+from transformers_response_parsing.hf.byte_level import byte_table
+from transformers_response_parsing.hf.decode import WindowDecoder, incremental_decoder
 from transformers_response_parsing.hf.inputs import decode_function, decode_ids
 
 TEXTS = [
@@ -22,8 +23,11 @@ TEXTS = [
 ]
 
 
-def stream(tokenizer: Any, ids: list[int], sizes: list[int]) -> list[str]:
-    decoder = IncrementalDecoder(tokenizer)
+DECODERS = [incremental_decoder, WindowDecoder]  # the first one looks tokens up where the vocabulary is byte-level
+
+
+def stream(tokenizer: Any, ids: list[int], sizes: list[int], make: Any = incremental_decoder) -> list[str]:
+    decoder = make(tokenizer)
     pieces, at = [], 0
     while at < len(ids):
         size = sizes[len(pieces) % len(sizes)]
@@ -34,22 +38,54 @@ def stream(tokenizer: Any, ids: list[int], sizes: list[int]) -> list[str]:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("sizes", [[1], [2], [3, 1], [1000]], ids=str)
-def test_any_cut_of_the_tokens_gives_the_same_text(text: str, sizes: list[int]) -> None:
+@pytest.mark.parametrize("make", DECODERS)
+def test_any_cut_of_the_tokens_gives_the_same_text(text: str, sizes: list[int], make: Any) -> None:
     tokenizer = make_tokenizer()
     ids = tokenizer.encode(text)
-    assert "".join(stream(tokenizer, ids, sizes)) == decode_ids(tokenizer, [ids])[0] == text
+    assert "".join(stream(tokenizer, ids, sizes, make)) == decode_ids(tokenizer, [ids])[0] == text
 
 
-def test_a_character_is_held_until_its_last_token() -> None:
+@pytest.mark.parametrize("make", DECODERS)
+def test_a_character_is_held_until_its_last_token(make: Any) -> None:
     tokenizer = make_tokenizer()
-    pieces = stream(tokenizer, tokenizer.encode("a👩b"), [1])
+    pieces = stream(tokenizer, tokenizer.encode("a👩b"), [1], make)
     assert pieces == ["a", "", "", "", "👩", "b", ""]
 
 
-def test_an_unfinished_character_comes_out_at_the_end_as_in_any_decoding() -> None:
+@pytest.mark.parametrize("make", DECODERS)
+def test_an_unfinished_character_comes_out_at_the_end_as_in_any_decoding(make: Any) -> None:
     tokenizer = make_tokenizer()
     ids = tokenizer.encode("a👩")[:-1]
-    assert "".join(stream(tokenizer, ids, [1])) == decode_ids(tokenizer, [ids])[0]
+    assert "".join(stream(tokenizer, ids, [1], make)) == decode_ids(tokenizer, [ids])[0]
+
+
+def test_a_byte_level_batch_reads_as_the_tokenizer_itself_reads_it() -> None:
+    """Special and added tokens, broken bytes and ids beyond the vocabulary included, met before or not."""
+    tokenizer = make_tokenizer()
+    draw = random.Random(11)
+    rows = [draw.choices(range(len(tokenizer) + 5), k=draw.randrange(40)) for _ in range(300)]
+    expected = [tokenizer.backend_tokenizer.decode(row, skip_special_tokens=False) for row in rows]
+    assert decode_ids(tokenizer, rows) == expected
+    assert decode_ids(tokenizer, rows) == expected
+    assert ["".join(stream(tokenizer, row, [1])) for row in rows] == expected
+
+
+def test_tokens_added_later_are_read_too() -> None:
+    tokenizer = make_tokenizer()
+    new = len(tokenizer)
+    assert decode_ids(tokenizer, [[new], [new]]) == ["", ""]
+    tokenizer.add_tokens(["<更大>"])
+    assert decode_ids(tokenizer, [[new], [new, new]]) == ["<更大>", "<更大><更大>"]
+
+
+def test_only_byte_level_vocabularies_are_looked_up() -> None:
+    from tokenizers.decoders import Metaspace
+
+    tokenizer = make_tokenizer()
+    assert byte_table(tokenizer) is byte_table(tokenizer) is not None
+    other = make_tokenizer()
+    other.backend_tokenizer.decoder = Metaspace()
+    assert byte_table(other) is None
 
 
 def test_each_step_decodes_a_bounded_window_even_of_invalid_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,5 +106,5 @@ def test_each_step_decodes_a_bounded_window_even_of_invalid_bytes(monkeypatch: p
     random_ids = random.Random(7).choices(range(256), k=400)
     continuation_bytes = [tokenizer.encode("👩")[1]] * 400
     for ids in (random_ids, continuation_bytes):
-        assert "\ufffd" in "".join(stream(tokenizer, ids, [1]))
+        assert "\ufffd" in "".join(stream(tokenizer, ids, [1], WindowDecoder))
     assert max(lengths) <= 16

@@ -15,7 +15,7 @@ from hf.helpers import TEMPLATE, has
 from hf.test_streamer import summary
 
 import transformers_response_parsing as trp
-from transformers_response_parsing.hf.decode import IncrementalDecoder
+from transformers_response_parsing.hf.decode import incremental_decoder
 from transformers_response_parsing.hf.inputs import decode_ids
 
 pytestmark = [pytest.mark.assets, pytest.mark.usefixtures("plugin")]
@@ -163,10 +163,18 @@ def test_decoding_by_tokens_is_decoding_at_once(case: tuple[Any, Model]) -> None
     texts = [model.output, "𓀀𓂀 ꙮ ﷽ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 a\u0301\u0302", "  two  spaces\n\n\tand tabs ", "日本語のテキスト、한국어 텍스트"]
     rows = [encode(tokenizer, text) for text in texts]
     for ids in rows:
-        decoder = IncrementalDecoder(tokenizer)
+        decoder = incremental_decoder(tokenizer)
         assert "".join([decoder.push([token]) for token in ids]) + decoder.finish() == decode_ids(tokenizer, [ids])[0]
     # In tokens of random order bytes are often invalid; where they are, only the number of marks for them may differ.
     shuffled = random.Random(3).choices(range(1000, 50_000), k=2000)
-    decoder = IncrementalDecoder(tokenizer)
+    decoder = incremental_decoder(tokenizer)
     streamed = "".join([decoder.push([token]) for token in shuffled]) + decoder.finish()
     assert streamed.replace("\ufffd", "") == decode_ids(tokenizer, [shuffled])[0].replace("\ufffd", "")
+
+
+def test_a_batch_of_any_ids_reads_as_the_tokenizer_itself_reads_it(case: tuple[Any, Model]) -> None:
+    tokenizer, _ = case
+    draw = random.Random(5)
+    size = len(tokenizer)
+    rows = [draw.choices(range(size if draw.random() < 0.5 else 300), k=draw.randrange(60)) for _ in range(400)]
+    assert decode_ids(tokenizer, rows) == [decode_ids(tokenizer, [row])[0] for row in rows]

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import inspect
-import operator
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from transformers_response_parsing.errors import ResponseParsingError
 
-__all__ = ["Texts", "decode_function", "decode_ids", "read_prefixes", "read_texts"]
+from .byte_level import byte_table
+
+__all__ = ["Texts", "decode_function", "decode_ids", "decodes_like_its_backend", "read_prefixes", "read_texts"]
 
 _ACCEPTED = "a string, token ids (a list, or an array or tensor of one dimension), or a batch of those"
+_NEGATIVE = "token ids must not be negative (-100, the label that the loss ignores, is no token)"
 # Where transformers 4 and 5 define the decoding of tokenizers that have a `tokenizers` backend.
 _OWN_DECODE = frozenset({"transformers.tokenization_utils_base"})
 _FAST_DECODE = frozenset({"transformers.tokenization_utils_fast", "transformers.tokenization_utils_tokenizers"})
@@ -58,9 +61,13 @@ def read_prefixes(tokenizer: Any, value: Any, count: int, batch: bool) -> list[s
 def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
     """Texts of rows of token ids, special tokens kept and nothing cleaned up.
 
-    A fast tokenizer's backend decodes a batch in one call, unless the tokenizer's class has its own way to decode.
+    Unless the tokenizer's class has its own way to decode, a batch is looked up token by token where the vocabulary is
+    byte-level, and else decoded by the fast tokenizer's backend in one call.
     """
-    if len(rows) > 1 and _decodes_like_its_backend(tokenizer):
+    if len(rows) > 1 and decodes_like_its_backend(tokenizer):
+        table = byte_table(tokenizer)
+        if table is not None:
+            return [table.decode(row) for row in rows]
         decoded: list[str] = _checked(tokenizer.backend_tokenizer.decode_batch, list(rows), skip_special_tokens=False)
         return decoded
     decode = decode_function(tokenizer)
@@ -70,7 +77,7 @@ def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
 def decode_function(tokenizer: Any) -> Callable[[list[int]], str]:
     """The shortest way from one row of token ids to its text, special tokens kept and nothing cleaned up."""
     options: dict[str, Any] = {"skip_special_tokens": False}
-    if _decodes_like_its_backend(tokenizer):
+    if decodes_like_its_backend(tokenizer):
         decode = tokenizer.backend_tokenizer.decode
     else:
         decode = tokenizer.decode
@@ -84,11 +91,10 @@ def _checked(decode: Callable[..., Any], ids: Any, **options: Any) -> Any:
     try:
         return decode(ids, **options)
     except OverflowError:
-        msg = "token ids must not be negative (-100, the label that the loss ignores, is no token)"
-        raise ResponseParsingError(msg) from None
+        raise ResponseParsingError(_NEGATIVE) from None
 
 
-def _decodes_like_its_backend(tokenizer: Any) -> bool:
+def decodes_like_its_backend(tokenizer: Any) -> bool:
     """True if no subclass changes how a fast tokenizer's ids become text."""
     if not hasattr(getattr(tokenizer, "backend_tokenizer", None), "decode_batch"):
         return False
@@ -167,12 +173,13 @@ def _is_id(value: Any) -> bool:
 
 
 def _ids(values: list[Any], what: str) -> list[int]:
-    # Nearly always true, and much cheaper than looking at each id below.
-    if set(map(type, values)) <= {int}:
-        return values
     try:
-        if not any(isinstance(value, bool) for value in values):
-            return [operator.index(value) for value in values]
+        # Looks at each of them, and is much quicker than a loop.
+        packed = array("Q", values)
+    except OverflowError:
+        raise ResponseParsingError(f"{what}: {_NEGATIVE}") from None
     except TypeError:
-        pass
-    raise ResponseParsingError(f"{what}: token ids must be integers, all of them; {what} must be {_ACCEPTED}")
+        packed = None
+    if packed is None or any(isinstance(value, bool) for value in values[:1]):
+        raise ResponseParsingError(f"{what}: token ids must be integers, all of them; {what} must be {_ACCEPTED}")
+    return values if all(type(value) is int for value in values[:1]) else packed.tolist()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.parser import OnError
 
-from .decode import IncrementalDecoder
+from .decode import incremental_decoder
 from .tokenizer import OWN_TOKENS, make_parser, resolve_template
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class ResponseStreamer:
             chat_template, tokenizer = getattr(tokenizer, "chat_template", None), tokenizer.tokenizer
         template = resolve_template(tokenizer, response_template, chat_template=chat_template)
         self._parser = make_parser(tokenizer, template, prefix=prefix, tools=tools, end=end, on_error=on_error)
-        self._decoder = IncrementalDecoder(tokenizer)
+        self._decoder = incremental_decoder(tokenizer)
         self._on_event = on_event
         self._timeout = timeout
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -85,20 +84,26 @@ class ResponseStreamer:
         """Take token ids from `generate`: the prompt, which is skipped, then one or more new ones at a time."""
         if self._over:
             raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
-        with self._delivering_errors():
+        try:
             ids = self._one_sequence(value)
             if self._prompt_seen:
                 self._emit(self._parser.feed(self._decoder.push(ids)))
             self._prompt_seen = True
+        except BaseException as error:
+            self._finish(error)  # to whoever iterates, too
+            raise
 
     def end(self) -> None:
         """Called by `generate` when it is done: the message is complete."""
         if self._over:
             return
-        with self._delivering_errors():
+        try:
             self._emit(self._parser.feed(self._decoder.finish()))
             self.message, events = self._parser.finalize()
             self._emit(events)
+        except BaseException as error:
+            self._finish(error)
+            raise
         self._finish(_END)
 
     def start(self, generate: Callable[..., Any], *args: Any, **kwargs: Any) -> threading.Thread:
@@ -134,15 +139,6 @@ class ResponseStreamer:
             self._queue.put(event)
             if self._on_event is not None:
                 self._on_event(event)
-
-    @contextlib.contextmanager
-    def _delivering_errors(self) -> Iterator[None]:
-        """What is raised goes on up to `generate`, and to whoever iterates."""
-        try:
-            yield
-        except BaseException as error:
-            self._finish(error)
-            raise
 
     def _finish(self, last: Any) -> None:
         if not self._over:
