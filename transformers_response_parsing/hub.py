@@ -137,7 +137,7 @@ class PushPlan:
         return _diff(before, _laid_out(self.template), "there", "new")
 
     def __str__(self) -> str:
-        return self.diff if self.changed else f"{self.place}: already up to date"
+        return self.diff.removesuffix("\n") if self.changed else f"{self.place}: already up to date"
 
 
 class PushResult(str):

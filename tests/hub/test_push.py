@@ -139,7 +139,7 @@ def test_the_plan_changes_nothing(call: Call, new_repo: NewRepo, server: FakeHub
     assert plan.after.startswith('{\n  "a": 1,\n  "response_template": {\n    "start_anchor": "<a>",\n')
     assert plan.diff.startswith(f"--- a/{CONFIG}\n+++ b/{CONFIG}\n@@ -1,3 +1,11 @@\n")
     assert plan.diff.endswith("+  }\n }\n\\ No newline at end of file\n")
-    assert str(plan) == plan.diff
+    assert str(plan) == plan.diff.removesuffix("\n")
 
 
 def test_somebody_else_commits_meanwhile(call: Call, new_repo: NewRepo, server: FakeHub) -> None:

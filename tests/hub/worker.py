@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -81,3 +83,18 @@ def download(repo_id: str, file: str, **options: Any) -> str:
 
     path: str = hf_hub_download(repo_id, file, **options)
     return path
+
+
+def run_page(page: str, folder: str, token: str) -> list[str]:
+    """Run the snippets of a page in a folder, logged in: what each prints."""
+    from pages import ROOT, run_snippet, snippets
+
+    before = Path.cwd()
+    os.environ["HF_TOKEN"] = token
+    os.chdir(folder)
+    try:
+        namespace: dict[str, Any] = {}
+        return [run_snippet(snippet.code, page, namespace) for snippet in snippets(ROOT / "docs" / page)]
+    finally:
+        os.chdir(before)
+        del os.environ["HF_TOKEN"]
