@@ -62,7 +62,12 @@ def parse_response(
         OutputError: the text does not fit it (with on_error="raise"), or a pattern of it takes too long.
         ResponseParsingError: an argument is wrong.
     """
-    return WholeText(response_template, text, prefix, tools, end, on_error).message()
+    template = load_template(response_template)
+    if type(text) is not str:
+        text = checked_text(text)
+    ender = None if end is None else end_literals(end)
+    tail = "" if prefix == "" else message_tail(template, prefix)
+    return WholeText(template, tail, text, load_tools(tools), ender, keeps_malformed(on_error)).message()
 
 
 class ResponseParser(RegionMachine):

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
 from .content import BodyError
+from .literals import LiteralSet
 from .machine import RegionMachine
+from .template import ResponseTemplate
+from .tools import ToolSchemas
 
 __all__ = ["WholeText"]
 
@@ -15,23 +17,29 @@ _NO_GROUPS: dict[str, str] = {}
 
 
 class WholeText(RegionMachine):
-    """The machine over a text that is all there: bodies are slices of it, and nobody listens."""
+    """The machine over a text that is all there: bodies are slices of it, and nobody listens.
 
-    def __init__(self, response_template: Any, text: str, prefix: Any, tools: Any, end: Any, on_error: Any) -> None:
-        template = load_template(response_template)
-        if type(text) is not str:
-            text = checked_text(text)
+    `tail` is what the prompt has written of the message, `text` what the model went on with.
+    """
+
+    def __init__(
+        self,
+        template: ResponseTemplate,
+        tail: str,
+        text: str,
+        tools: ToolSchemas | None,
+        ender: LiteralSet | None,
+        keeps_malformed: bool,
+    ) -> None:
         self._literal = ""
-        ender = None if end is None else end_literals(end)
         if ender is not None:
             start, stop = ender.find(text, 0, True)
             if stop >= 0:
                 self._literal = text[start:stop]
                 text = text[:start]
-        tail = "" if prefix == "" else message_tail(template, prefix)
         self._text = tail + text if tail else text
         self._length = len(self._text)
-        super().__init__(template, load_tools(tools), keeps_malformed(on_error))
+        super().__init__(template, tools, keeps_malformed)
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""

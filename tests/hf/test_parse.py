@@ -117,7 +117,7 @@ def test_one_prefix_serves_a_whole_batch(tokenizer: Any) -> None:
 
 
 def test_the_prompt_of_a_batch_is_searched_once(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers_response_parsing import arguments, whole_text
+    from transformers_response_parsing import arguments
     from transformers_response_parsing.hf import tokenizer as plugin_part
 
     searched = []
@@ -126,10 +126,11 @@ def test_the_prompt_of_a_batch_is_searched_once(tokenizer: Any, monkeypatch: pyt
         searched.append(prefix)
         return arguments.message_tail(template, prefix)
 
-    monkeypatch.setattr(whole_text, "message_tail", counting)
     monkeypatch.setattr(plugin_part, "message_tail", counting)
     assert tokenizer.parse_response([HELLO, BYE, HELLO], prefix=PROMPT)[1] == BYE_MESSAGE
-    assert searched == [PROMPT]
+    begun = PROMPT + "<think>"
+    assert tokenizer.parse_response(["a</think>b", "c"], prefix=begun)[1]["reasoning_content"] == "c"
+    assert searched == [PROMPT, begun]
 
 
 @needs_torch

@@ -11,9 +11,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from transformers_response_parsing.arguments import load_template, load_tools, message_tail
+from transformers_response_parsing.arguments import (
+    end_literals,
+    keeps_malformed,
+    load_template,
+    load_tools,
+    message_tail,
+)
 from transformers_response_parsing.errors import OutputError, ResponseParsingError
-from transformers_response_parsing.parser import OnError, ResponseParser, parse_response
+from transformers_response_parsing.parser import OnError, ResponseParser
+from transformers_response_parsing.whole_text import WholeText
 
 from .inputs import read_prefixes, read_texts
 from .lookup import library_is_on, library_template, own_template, store_template
@@ -144,20 +151,19 @@ def parse(
         raise ResponseParsingError(_PREFIX_NEEDED)
     texts, batch = read_texts(tokenizer, response)
     prefixes = read_prefixes(tokenizer, prefix, len(texts), batch)
-    # Once for the whole batch; and so even an empty one finds out that its template or its tools are wrong.
-    template, schemas = load_template(template), load_tools(tools)
+    # Once for the whole batch; and so even an empty one finds out that its template or its arguments are wrong.
+    template, schemas, keeps = load_template(template), load_tools(tools), keeps_malformed(on_error)
     end = end_tokens(tokenizer) if end is OWN_TOKENS else end
-    if len(prefixes) == 1 and len(texts) > 1 and not message_tail(template, prefixes[0]):
-        prefixes = [""]  # the prompt has written nothing of the message: no need to search it again for each response
+    ender = end_literals(end) if end else None
+    tails = [message_tail(template, prompt) for prompt in prefixes]
     messages = []
     for index, text in enumerate(texts):
-        prompt = prefixes[index if len(prefixes) > 1 else 0]
+        tail = tails[index if len(tails) > 1 else 0]
         try:
-            message = parse_response(text, template, prefix=prompt, tools=schemas, end=end or None, on_error=on_error)
+            messages.append(WholeText(template, tail, text, schemas, ender, keeps).message())
         except OutputError as error:
             error.item = index if batch else None
             raise
-        messages.append(message)
     return messages if batch else messages[0]
 
 
