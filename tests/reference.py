@@ -7,7 +7,7 @@ package but the content types, the transforms and the typing of tools, which see
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -70,10 +70,12 @@ class _Machine:
 
     def best(self, watched: Sequence[tuple[str, str]], start: int, *, fresh: bool) -> tuple[str, Match] | None:
         """The field and the delimiter that come first: the earliest, then the longest, then an open before a close."""
-        hit = self._best(self.text + self.end_literal, watched, start, fresh=fresh) if self.end_literal else None
-        if hit is not None and hit[1].start < len(self.text) < hit[1].end:
-            return hit  # it begins before the end of the turn and runs into what ends it
-        return self._best(self.text, watched, start, fresh=fresh)
+        return self.either_view(lambda text: self._best(text, watched, start, fresh=fresh))
+
+    def either_view(self, search: Callable[[str], tuple[str, Match] | None]) -> tuple[str, Match] | None:
+        """What is found with a view of the literal that ends the turn, if it begins before that; else without."""
+        hit = search(self.text + self.end_literal) if self.end_literal else None
+        return hit if hit is not None and hit[1].start < len(self.text) else search(self.text)
 
     def _best(
         self, text: str, watched: Sequence[tuple[str, str]], start: int, *, fresh: bool
@@ -118,18 +120,23 @@ class _Machine:
     def outside(self, watched: Sequence[tuple[str, str]], position: int, *, fresh: bool) -> tuple[str, Match] | None:
         """The next open, or close of the implicit field. A close without width where nothing is open closes nothing."""
         opens = [pair for pair in watched if pair[1] == "open"]
-        hits = [
-            (match.start, match.start - match.end, rank, name, match)
-            for rank, found in enumerate(
-                (
-                    self.best(opens, position, fresh=fresh),
-                    self.best([pair for pair in watched if pair[1] == "close"], position, fresh=False),
+        closes = [pair for pair in watched if pair[1] == "close"]
+
+        def first(text: str) -> tuple[str, Match] | None:
+            hits = [
+                (match.start, match.start - match.end, rank, name, match)
+                for rank, found in enumerate(
+                    (
+                        self._best(text, opens, position, fresh=fresh),
+                        self._best(text, closes, position, fresh=False),
+                    )
                 )
-            )
-            if found is not None
-            for name, match in (found,)
-        ]
-        return min(hits)[3:] if hits else None
+                if found is not None
+                for name, match in (found,)
+            ]
+            return min(hits)[3:] if hits else None
+
+        return self.either_view(first)
 
     def close(self, name: str, start: int) -> Match | None:
         """The close of a region that begins at `start`; closes inside the strings of a json body are passed over."""

@@ -104,6 +104,38 @@ def random_pieces(text: str, seed: int) -> list[str]:
     return pieces
 
 
+SPECIAL_TOKEN = regex.compile(r"(?:<\|[^<>]*\|>|<｜[^<>｜]*｜>|</s>|\[e~\[)\Z")
+
+
+def ended_examples() -> list[Any]:
+    """(family, example, last token) for every example whose output ends with a special token that is nowhere else in it."""
+    found = []
+    for parameters in examples():
+        output = parameters.values[1]["output"]
+        last = SPECIAL_TOKEN.search(output)
+        if last is not None and output.index(last[0]) == last.start():
+            found.append(pytest.param(*parameters.values, last[0], id=parameters.id))
+    return found
+
+
+@pytest.mark.parametrize(("entry", "example", "end"), ended_examples())
+def test_told_the_end_the_message_is_the_same(entry: TemplateEntry, example: dict[str, Any], end: str) -> None:
+    """With `end`, as the tokenizer's methods pass it: nothing changes, not even what looks ahead at the turn's last token."""
+    for pieces in ([example["output"]], list(example["output"])):
+        parser = ResponseParser(
+            entry.response_template,
+            prefix=example["prefix"],
+            tools=example.get("tools"),
+            end=end,
+            on_error="keep",
+        )
+        for piece in pieces:
+            parser.feed(piece)
+        message, _ = parser.finalize()
+        assert [item["field"] for item in message.pop("malformed", [])] == expected_fields(example)
+        assert message == example["message"]
+
+
 def source_of(family: str) -> dict[str, Any]:
     """The file of a family as it is."""
     data: dict[str, Any] = json.loads((FOLDER / f"{family}.json").read_text(encoding="utf-8"))

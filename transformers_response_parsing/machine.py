@@ -250,28 +250,34 @@ class RegionMachine:
         self._outside.move_to(position, self._before(position))
 
     def _end_at(self, literal: str) -> None:
-        """The generation is over, since `literal` follows. A delimiter that runs into it is still seen."""
+        """The generation is over, since `literal` follows. A delimiter that runs or looks into it is still seen."""
         self._walk(False)
         end = self._end()
-        run = self._run
-        if run is not None and self._doubt is None and run.safe < end:
-            saved = run.save()
-            self._append(literal)
-            try:
-                hit = run.advance(self._text_from, self._end(), True)
-            except PatternTimeoutError as timeout:
-                raise self._timed_out(timeout.pattern) from None
-            if hit is not None and hit.start < end < hit.end:
-                self._advance_to(hit.start)
-                if self._region is None:
-                    self._leave_implicit(hit)
-                else:
-                    self._close(hit)
-                self._truncate(hit.end)
-            else:
-                run.restore(saved)
-                self._truncate(end)
+        self._append(literal)
+        while self._failure is None and self._takes_hit_before(end):
+            pass
+        self._truncate(max(end, self._position))
         self._end_all()
+
+    def _takes_hit_before(self, end: int) -> bool:
+        """Take the next delimiter if it begins before `end`, where what ends the generation begins."""
+        run = self._run
+        if run is None or self._doubt is not None or run.safe >= end:
+            return False
+        saved = run.save()
+        try:
+            hit = run.advance(self._text_from, self._end(), True)
+        except PatternTimeoutError as timeout:
+            raise self._timed_out(timeout.pattern) from None
+        if hit is None or hit.start >= end:
+            run.restore(saved)
+            return False
+        self._advance_to(hit.start)
+        if self._region is None:
+            self._leave_implicit(hit)
+        elif not self._is_nested(hit):
+            self._close(hit)
+        return True
 
     def _end_all(self) -> None:
         """The text has ended, and so does what is open."""
