@@ -163,7 +163,7 @@ def test_json_that_was_cut_off_is_not_completed() -> None:
         ("json", {"unquoted_keys": True}, "{a:" * 200_000, "nested more than 200 levels", 600),
         ("json", {"unquoted_keys": True}, "{a: b}", "expected a JSON value", 4),
         ("json", {"unquoted_keys": True}, "{a: NaN}", "expected a JSON value", 4),
-        ("json", {"unquoted_keys": True}, "{a b}", "expected ':'", 3),
+        ("json", {"unquoted_keys": True}, "{a b}", "expected ':'", 4),
         ("json", GEMMA, '{a: <|"|>x}', "expected a JSON value", 4),
         (
             "xml-inline",

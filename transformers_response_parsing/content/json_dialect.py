@@ -19,7 +19,8 @@ __all__ = ["Dialect", "after_document", "number"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_BARE_KEY = re.compile(r"[\w$.-]+")
+# As Gemma 4 writes the keys of its dicts: whatever they are, up to the colon.
+_BARE_KEY = re.compile(r'[\w$.-][^\r\n,:{}\[\]"]*')
 _WORD = re.compile(r"\w+")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {**_JSON_WORDS, "True": True, "False": False, "None": None}
@@ -63,7 +64,8 @@ class Dialect:
     """One dialect of JSON.
 
     Args:
-        unquoted_keys: keys may be bare words (letters, digits, `_`, `$`, `.` and `-`).
+        unquoted_keys: keys may be bare: they begin with a letter, a digit, `_`, `$`, `.` or `-`, and go on to the colon,
+            spaces included, without any of `,{}[]"` and line breaks.
         string_delims: (open, close) pairs; the text between them is a string as it stands, without escapes. At each place
             the first pair of the list that opens there and closes later counts.
         repairs: read what is not JSON but has one reading only: Python literals (True, None, 'quoted' strings, tuples),
@@ -204,7 +206,7 @@ class _Reader:
         if first == '"':
             return self.string(at)
         if self.bare_keys and (match := _BARE_KEY.match(body, at)):
-            return match[0], match.end()
+            return match[0].rstrip(), match.end()
         if first == "'" and self.repairs:
             return read_quoted(body, at, lenient=True)
         raise BodyError("expected a key" if first else "the JSON ends too early", at)

@@ -17,7 +17,8 @@ __all__ = ["JsonScanner"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DIGITS = re.compile(r"[0-9]*")
-_BARE = re.compile(r"[\w$.-]*")
+_BARE_START = re.compile(r"[\w$.-]")
+_BARE = re.compile(r'[^\r\n,:{}\[\]"]*')
 # A stretch of a JSON string without its end: the bound keeps the matcher's own memory small.
 _STRING_RUN = re.compile(r'[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*){0,100}')
 _S = r"[ \t\n\r]*"
@@ -267,8 +268,7 @@ class JsonScanner:
             self._stack.pop()
             self._state = _AFTER
         elif self._is_key:
-            bare = self._bare_keys and _BARE.match(char).end()  # type: ignore[union-attr]  # it matches the empty string
-            self._state = _BARE_KEY if bare else _BROKEN
+            self._state = _BARE_KEY if self._bare_keys and _BARE_START.match(char) else _BROKEN
         elif char == "{" or char == "[":
             self._stack.append(ord(char))
             self._state = _FIRST_KEY if char == "{" else _FIRST_ITEM
