@@ -203,6 +203,30 @@ def test_html_entities_are_what_no_model_writes() -> None:
     assert "HTML entities" in reasons["one call"]
 
 
+def test_tags_written_as_html_entities_are_what_no_model_writes() -> None:
+    """`| safe` makes Jinja escape what is added to it; a call without that is still rendered."""
+    chat_template = CHATML_XML.replace(
+        "{{ value if value is string else value | tojson }}\n</parameter>",
+        "{{ (value | string | safe) + '\\n</parameter>' if value is string else (value | tojson) + '\\n</parameter>' }}",
+    )
+    report = check_template(chat_template, right_template(CHATML_XML))
+    reasons = unrendered(report)
+    assert reasons["one call"] == "the chat template writes HTML entities (&lt;) for its own tags, which no model generates"
+    assert "hard arguments: < and >" in reasons
+    assert "call without arguments" not in reasons
+
+
+def test_content_that_follows_an_opened_thought() -> None:
+    """Behind a `<think>` that nothing closes, content can't be told from reasoning; calls can."""
+    chat_template = CHATML_XML.replace(
+        "<|im_start|>{{ message.role }}\n",
+        "<|im_start|>{{ message.role }}\n{{ '<think>\\n' if message.role == 'assistant' and message.content else '' }}",
+    ).replace("<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n")
+    reasons = unrendered(check_template(chat_template, right_template(CHATML_JSON)))
+    assert reasons["content only"] == "the chat template writes content behind '<think>', as reasoning that is never closed"
+    assert "one call" not in reasons
+
+
 def test_content_that_is_rendered_as_reasoning() -> None:
     chat_template = CHATML_JSON.replace(
         "{%- if message.reasoning_content %}",

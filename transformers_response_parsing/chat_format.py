@@ -94,6 +94,7 @@ class ChatFormat:
         self._tail = ""
         self._junk = ""
         self._quoted = False  # string arguments stand between quotes
+        self._escaped = False  # tags of its own are written as HTML entities
         self.ends = tuple(dict.fromkeys((*renderer.end, *TURN_ENDS, *_CALL_ENDS)))
         self._probe()
         rendered = [self._render(turn) for turn in TURNS]
@@ -156,6 +157,7 @@ class ChatFormat:
         if turn.calls[0].name not in reply:
             self.dialect = replace(self.dialect, ids="kimi")
         self._quoted = bool(re.search(r"[\"']Oslo\\?[\"']", reply))
+        self._escaped = "&lt;" in reply
 
     def _probe_reasoning(self) -> None:
         for key in (*_REASONING_KEYS, "blocks"):
@@ -227,6 +229,7 @@ class ChatFormat:
         reply, end = self._without_end(split.reply)
         self._check_complete(turn, reply)
         self._check_distinct(turn, options)
+        self._check_closed(turn, split)
         prompt = split.prompt
         if turn.cut:
             at = _cut_at(turn, reply)
@@ -256,6 +259,8 @@ class ChatFormat:
             raise RenderError("drops reasoning")
         if "&#34;" in reply or "&#39;" in reply:
             raise RenderError("writes HTML entities (&#34;) for quotes, which no model generates")
+        if self._escaped and "&lt;" in reply:
+            raise RenderError("writes HTML entities (&lt;) for its own tags, which no model generates")
         at = 0
         for index, call in enumerate(turn.calls):
             found = reply.find(call.name, at)
@@ -282,6 +287,13 @@ class ChatFormat:
                 return
         if texts[0] == texts[1]:
             raise RenderError("writes content beside calls as reasoning")
+
+    @staticmethod
+    def _check_closed(turn: Turn, split: Split) -> None:
+        """Raise RenderError if content without reasoning stands where the prompt has opened reasoning: nothing tells them apart."""
+        opened = opened_block(split.prompt)
+        if turn.content and not turn.reasoning and opened and opened[1] and opened[1] not in split.reply:
+            raise RenderError(f"writes content behind {opened[0]!r}, as reasoning that is never closed")
 
     @property
     def thinks(self) -> bool:
