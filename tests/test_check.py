@@ -211,7 +211,10 @@ def test_tags_written_as_html_entities_are_what_no_model_writes() -> None:
     )
     report = check_template(chat_template, right_template(CHATML_XML))
     reasons = unrendered(report)
-    assert reasons["one call"] == "the chat template writes HTML entities (&lt;) for its own tags, which no model generates"
+    assert (
+        reasons["one call"]
+        == "the chat template writes HTML entities (&lt;) for its own tags, which no model generates"
+    )
     assert "hard arguments: < and >" in reasons
     assert "call without arguments" not in reasons
 
@@ -223,7 +226,10 @@ def test_content_that_follows_an_opened_thought() -> None:
         "<|im_start|>{{ message.role }}\n{{ '<think>\\n' if message.role == 'assistant' and message.content else '' }}",
     ).replace("<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n")
     reasons = unrendered(check_template(chat_template, right_template(CHATML_JSON)))
-    assert reasons["content only"] == "the chat template writes content behind '<think>', as reasoning that is never closed"
+    assert (
+        reasons["content only"]
+        == "the chat template writes content behind '<think>', as reasoning that is never closed"
+    )
     assert "one call" not in reasons
 
 
