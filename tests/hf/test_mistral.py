@@ -59,6 +59,17 @@ def with_template(tekken: Path, folder: Path) -> Path:
     return folder
 
 
+def test_auto_tokenizer_finds_it_too(tekken: Path, tmp_path: Path) -> None:
+    """transformers 4.57 by itself can't load such a folder: AutoTokenizer passes options that the class refuses."""
+    from transformers import AutoTokenizer
+
+    folder = with_template(tekken, tmp_path / "in")
+    (folder / "config.json").write_text('{"model_type": "mistral"}')
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert isinstance(tokenizer, tokenizer_class())
+    assert tokenizer.response_template == TEMPLATE
+
+
 def test_it_is_read_from_the_file_beside_and_parses(tekken: Path, tmp_path: Path) -> None:
     tokenizer = tokenizer_class().from_pretrained(with_template(tekken, tmp_path / "in"))
     assert tokenizer.response_template == TEMPLATE

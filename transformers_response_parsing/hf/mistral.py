@@ -19,6 +19,8 @@ __all__ = ["make_methods"]
 _log = logging.getLogger(__name__)
 _FILE = "tokenizer_config.json"
 _KEY = "response_template"
+# AutoTokenizer passes these on once there is a tokenizer_config.json, and transformers 4.57 then refuses to load.
+_OPTIONS_OF_AUTO = ("_from_auto", "_commit_hash")
 _HUB_OPTIONS = ("cache_dir", "force_download", "local_files_only", "token", "revision")
 
 
@@ -31,6 +33,8 @@ def make_methods(cls: type) -> dict[str, Any]:
     def from_pretrained(cls: type, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         given = _KEY in kwargs
         template = kwargs.pop(_KEY, None)
+        for name in _OPTIONS_OF_AUTO:
+            kwargs.pop(name, None)
         tokenizer = load(cls, pretrained_model_name_or_path, *args, **kwargs)
         if not given:
             template = _read(pretrained_model_name_or_path, kwargs)
