@@ -14,17 +14,10 @@ if TYPE_CHECKING:
     from .check import check_template
     from .errors import OutputError, ResponseParsingError, TemplateError
     from .hf import ResponseStreamer, disable, enable, status
-    from .hub import (
-        PulledTemplate,
-        PushPlan,
-        PushResult,
-        TemplateExistsError,
-        plan_push,
-        pull_template,
-        push_template,
-    )
+    from .hub import PulledTemplate, PushResult, plan_push, pull_template, push_template
     from .library import TemplateEntry, TemplateMatch, find_template, get_template, list_templates
     from .parser import ResponseParser, parse_response
+    from .push_plan import PushPlan, TemplateExistsError
     from .report import CaseResult, CheckReport
     from .template import ResponseTemplate
 
@@ -62,7 +55,7 @@ _HOMES = {
     "CheckReport": "report",
     "OutputError": "errors",
     "PulledTemplate": "hub",
-    "PushPlan": "hub",
+    "PushPlan": "push_plan",
     "PushResult": "hub",
     "ResponseParser": "parser",
     "ResponseParsingError": "errors",
@@ -70,7 +63,7 @@ _HOMES = {
     "ResponseTemplate": "template",
     "TemplateEntry": "library",
     "TemplateError": "errors",
-    "TemplateExistsError": "hub",
+    "TemplateExistsError": "push_plan",
     "TemplateMatch": "library",
     "check_template": "check",
     "disable": "hf",

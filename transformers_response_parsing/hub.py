@@ -8,19 +8,17 @@ come through as they are.
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from .errors import ResponseParsingError
 from .field_names import with_field_names
-from .hub_file import CONFIG, ConfigFile, read_config, write_local
+from .hub_file import CONFIG, ConfigFile, hub_api, read_config, write_local
 from .json_edit import JsonTextError, read_key, same_json, set_key
+from .push_plan import PushPlan, TemplateExistsError
 from .report import CheckReport
 from .template import ResponseTemplate
 
@@ -58,86 +56,6 @@ class PulledTemplate(ResponseTemplate):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_pulled, (self._source, self.repo_id, self.revision, self.commit))
-
-
-class TemplateExistsError(ResponseParsingError):
-    """The repository has another response template, and `overwrite=True` was not given.
-
-    Attributes:
-        plan: what the push would have done; `plan.existing` is the template that is there.
-    """
-
-    def __init__(self, plan: PushPlan) -> None:
-        self.plan = plan
-        super().__init__(
-            f"{plan.place} has another response template already; pass overwrite=True to replace it. "
-            f"The change would be:\n{plan.template_diff}"
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (TemplateExistsError, (self.plan,))
-
-
-@dataclass(frozen=True)
-class PushPlan:
-    """What `push_template` does to the file; `print` it for the difference.
-
-    Attributes:
-        repo_id: the repository, or the local folder.
-        local: it is a folder.
-        revision: the branch asked for, or None for the default one.
-        commit: the commit that the plan is made for (40 hex digits); None for a folder.
-        before: the text of `tokenizer_config.json`; None if there is no such file.
-        after: the text that it gets; the same as `before` if the template is there already.
-        existing: the template that is there (any JSON value), or None.
-        template: the template that will be there.
-        given: the template as it was given, before `field_names` was applied.
-    """
-
-    repo_id: str
-    local: bool
-    revision: str | None
-    commit: str | None
-    before: str | None
-    after: str
-    existing: Any
-    template: dict[str, Any]
-    given: dict[str, Any]
-
-    @property
-    def changed(self) -> bool:
-        """Whether there is anything to do."""
-        return self.before != self.after
-
-    @property
-    def replaces(self) -> bool:
-        """Whether another template is replaced, which needs `overwrite=True`."""
-        return self.changed and self.existing is not None
-
-    @property
-    def extensions(self) -> tuple[str, ...]:
-        """Paths in the template that only this package reads: a push to a repository needs `allow_extensions=True` then."""
-        return ResponseTemplate.load(self.template).extensions
-
-    @property
-    def place(self) -> str:
-        """The file, for messages: `org/model/tokenizer_config.json at 1a2b3c4`."""
-        return f"{self.repo_id}/{CONFIG}" + (f" at {self.commit[:7]}" if self.commit else "")
-
-    @property
-    def diff(self) -> str:
-        """The change of the file as a unified diff; "" if there is none."""
-        old = "/dev/null" if self.before is None else f"a/{CONFIG}"
-        return _diff(self.before or "", self.after, old, f"b/{CONFIG}")
-
-    @property
-    def template_diff(self) -> str:
-        """The change of the template alone, laid out over lines whatever the file looks like."""
-        before = "" if self.existing is None else _laid_out(self.existing)
-        return _diff(before, _laid_out(self.template), "there", "new")
-
-    def __str__(self) -> str:
-        return self.diff.removesuffix("\n") if self.changed else f"{self.place}: already up to date"
 
 
 class PushResult(str):
@@ -186,13 +104,12 @@ def pull_template(
     if file.text is None:
         raise FileNotFoundError(f"the folder {file.repo_id!r} has no {CONFIG}")
     template = _template_in(file)
-    where = f"{file.repo_id}/{CONFIG}" + (f" at {file.commit[:7]}" if file.commit else "")
     if template is None:
         raise ResponseParsingError(
-            f"{where} has no response template; `find_template(tokenizer)` looks for one in the library"
+            f"{file.place} has no response template; `find_template(tokenizer)` looks for one in the library"
         )
     if not isinstance(template, dict):  # a string would be taken for a path: nobody on the Hub says which files we read
-        raise ResponseParsingError(f"{where}: {_KEY} must be an object, not {json.dumps(template)[:40]}")
+        raise ResponseParsingError(f"{file.place}: {_KEY} must be an object, not {json.dumps(template)[:40]}")
     return _pulled(template, file.repo_id, revision, file.commit)
 
 
@@ -310,18 +227,16 @@ def _up_to_date(plan: PushPlan) -> PushResult:
     _log.info("%s: already up to date", plan.place)
     if plan.local:
         return _result(str(Path(plan.repo_id) / CONFIG), "already up to date", plan)
-    from huggingface_hub import HfApi
-
-    return _result(f"{HfApi().endpoint}/{plan.repo_id}/blob/{plan.commit}/{CONFIG}", "already up to date", plan)
+    return _result(f"{hub_api(None).endpoint}/{plan.repo_id}/blob/{plan.commit}/{CONFIG}", "already up to date", plan)
 
 
 def _commit(plan: PushPlan, *, create_pr: bool, message: str | None, token: str | bool | None) -> PushResult:
-    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub import CommitOperationAdd
 
     from .pull_request import describe, prove
 
     proof = prove(plan, token)
-    done = HfApi(token=token).create_commit(
+    done = hub_api(token).create_commit(
         plan.repo_id,
         [CommitOperationAdd(CONFIG, plan.after.encode("utf-8"))],
         commit_message=message or ("Add" if plan.existing is None else "Replace") + f" {_KEY}",
@@ -356,25 +271,4 @@ def _template_in(file: ConfigFile) -> Any:
     try:
         return read_key(file.text, _KEY)
     except JsonTextError as error:
-        raise ResponseParsingError(f"{file.repo_id}/{CONFIG} can't be used: {error}") from None
-
-
-def _laid_out(value: Any) -> str:
-    try:
-        return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    except RecursionError:  # what is in a repository need not be a template
-        return "(nested too deeply to be shown)\n"
-
-
-def _diff(before: str, after: str, old: str, new: str) -> str:
-    return "".join(_marked(difflib.unified_diff(_lines(before), _lines(after), old, new)))
-
-
-def _lines(text: str) -> list[str]:
-    """Lines with their ends; only a newline ends one, other than with `splitlines`."""
-    return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])
-
-
-def _marked(diff: Iterator[str]) -> Iterator[str]:
-    for line in diff:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        raise ResponseParsingError(f"{file.place} can't be used: {error}") from None

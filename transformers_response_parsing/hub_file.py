@@ -6,15 +6,17 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import ResponseParsingError
 
-__all__ = ["CONFIG", "ConfigFile", "read_config", "write_local"]
+__all__ = ["CONFIG", "ConfigFile", "hub_api", "package_version", "place", "read_config", "write_local"]
 
 CONFIG = "tokenizer_config.json"
+_US = "transformers-response-parsing"
 
 
 class ConfigFile(NamedTuple):
@@ -28,6 +30,31 @@ class ConfigFile(NamedTuple):
     local: bool
     commit: str | None
     text: str | None
+
+    @property
+    def place(self) -> str:
+        """The file, for messages."""
+        return place(self.repo_id, self.commit)
+
+
+def place(repo_id: str, commit: str | None) -> str:
+    """The file, for messages: `org/model/tokenizer_config.json at 1a2b3c4`."""
+    return f"{repo_id}/{CONFIG}" + (f" at {commit[:7]}" if commit else "")
+
+
+def hub_api(token: str | bool | None) -> Any:
+    """A `huggingface_hub.HfApi` that says who asks."""
+    from huggingface_hub import HfApi
+
+    return HfApi(token=token, library_name=_US, library_version=package_version())
+
+
+def package_version() -> str | None:
+    """The version of this package; None if it is only importable, not installed."""
+    try:
+        return version(_US)
+    except PackageNotFoundError:
+        return None
 
 
 def read_config(
@@ -57,10 +84,9 @@ def read_config(
 
 
 def _from_hub(repo_id: str, revision: str | None, token: str | bool | None, missing_ok: bool) -> ConfigFile:
-    from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    api = HfApi(token=token)
+    api = hub_api(token)
     commit = None
     if missing_ok:
         # The file may not be there to tell the commit, and a push must know which one it builds on.

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import ResponseParsingError
-from .hub_file import CONFIG
+from .hub_file import CONFIG, hub_api, package_version
 from .json_edit import read_key, same_json
 from .library import list_templates
+from .push_plan import PushPlan
 from .report import CheckReport
 from .template import ResponseTemplate
-
-if TYPE_CHECKING:
-    from .hub import PushPlan
 
 __all__ = ["Proof", "describe", "prove"]
 
@@ -46,6 +43,8 @@ def prove(plan: PushPlan, token: str | bool | None) -> Proof:
         return Proof(check_template(source, plan.given), means)
     except ResponseParsingError as error:
         return Proof(None, f"it can't be checked: {error}")
+    except Exception as error:  # noqa: BLE001 - chat templates are programs, and may do anything
+        return Proof(None, f"the check failed ({type(error).__name__})")
 
 
 def _tokenizer(plan: PushPlan, token: str | bool | None) -> tuple[Any, str]:
@@ -69,11 +68,10 @@ def _tokenizer(plan: PushPlan, token: str | bool | None) -> tuple[Any, str]:
 
 def _chat_template(plan: PushPlan, token: str | bool | None) -> str | None:
     """The text of the chat template, without a tokenizer: from its own file, as newer repositories have it, or from the config."""
-    from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        path = HfApi(token=token).hf_hub_download(plan.repo_id, _CHAT_TEMPLATE, revision=plan.commit)
+        path = hub_api(token).hf_hub_download(plan.repo_id, _CHAT_TEMPLATE, revision=plan.commit)
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except (EntryNotFoundError, OSError):
         found = None if plan.before is None else read_key(plan.before, "chat_template")
@@ -88,10 +86,15 @@ def describe(plan: PushPlan, proof: Proof) -> str:
 
 def _what(plan: PushPlan) -> str:
     does = "Adds a" if plan.existing is None else "Replaces the"
-    file = "This creates" if plan.before is None else "Nothing else changes in"
+    file = f"Nothing else changes in `{CONFIG}`."
+    if plan.before is None:
+        file = (
+            f"This creates `{CONFIG}`. If the repository has only Mistral's `tekken.json`: with that file there, "
+            "`AutoTokenizer` of transformers 4.57 does not load it; 5.0 and newer do."
+        )
     return (
         f"{does} response template, the inverse of the chat template: with it, `tokenizer.parse_response` turns what the "
-        f"model generated into a message with {_fields(plan.template)}. {file} `{CONFIG}`."
+        f"model generated into a message with {_fields(plan.template)}. {file}"
     )
 
 
@@ -134,4 +137,4 @@ def _shown(proof: Proof) -> list[str]:
 
 
 def _by() -> str:
-    return f"Made with transformers-response-parsing {version('transformers-response-parsing')}."
+    return " ".join(filter(None, ("Made with transformers-response-parsing", package_version()))) + "."

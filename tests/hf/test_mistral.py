@@ -60,7 +60,7 @@ def with_template(tekken: Path, folder: Path) -> Path:
 
 
 def test_auto_tokenizer_finds_it_too(tekken: Path, tmp_path: Path) -> None:
-    """transformers 4.57 by itself can't load such a folder: AutoTokenizer passes options that the class refuses."""
+    """Transformers 4.57 by itself can't load such a folder: AutoTokenizer passes options that the class refuses."""
     from transformers import AutoTokenizer
 
     folder = with_template(tekken, tmp_path / "in")

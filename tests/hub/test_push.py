@@ -63,6 +63,15 @@ def test_only_this_file_is_sent(call: Call, new_repo: NewRepo, server: FakeHub) 
     assert [line["value"]["path"] for line in files if line["key"] != "header"] == [CONFIG]
 
 
+def test_the_hub_is_told_who_asks(call: Call, new_repo: NewRepo, server: FakeHub) -> None:
+    repo_id, _ = new_repo(tokenizer_config__json=b"{}")
+    call(trp.push_template, repo_id, OTHER, token=WRITER)
+    ours = [headers for _, path, headers, _ in server.requests if repo_id in path and "commit" in path]
+    agents = [value for headers in ours for name, value in headers.items() if name.lower() == "user-agent"]
+    assert agents
+    assert all(agent.startswith("transformers-response-parsing/") for agent in agents)
+
+
 def test_the_file_is_made_where_there_is_none(call: Call, new_repo: NewRepo) -> None:
     """Mistral's repositories have a tekken.json and no tokenizer_config.json."""
     repo_id, repo = new_repo(tekken__json=b"{}")
@@ -293,6 +302,15 @@ def test_what_was_not_checked_is_not_called_so(call: Call, new_repo: NewRepo) ->
     assert done.value.report is None
     assert "**Not checked**: the tokenizer could not be loaded" in description(repo)
     assert "**Checked" not in description(repo)
+
+
+@pytest.mark.parametrize("chat", ["{% if %}", "{{ raise_exception('no') }}", "nothing is rendered"])
+def test_a_chat_template_that_is_of_no_use_stops_nothing(call: Call, new_repo: NewRepo, chat: str) -> None:
+    repo_id, repo = new_repo(tokenizer_config__json=b"{}", chat_template__jinja=chat.encode())
+    done = call(trp.push_template, repo_id, TEMPLATE, token=READER)
+    assert done.error is None
+    assert done.value.report is None or not done.value.report.ok
+    assert "**Checked**" not in description(repo)
 
 
 def test_code_of_the_repository_is_not_run(call: Call, new_repo: NewRepo, tmp_path: Path) -> None:

@@ -54,3 +54,16 @@ def plugin(tokenizer: Any) -> None:
     for event in streamer:
         print(event["type"])
     print(streamer.message)
+
+
+def hub(template: dict[str, Any]) -> str:
+    pulled: trp.PulledTemplate = trp.pull_template("org/model", revision="main")
+    print(pulled.commit, pulled.source, trp.parse_response("Hi", pulled, prefix=""))
+    plan: trp.PushPlan = trp.plan_push("org/model", pulled, field_names="thinking")
+    if plan.replaces or plan.extensions:
+        return plan.diff
+    try:
+        pushed: trp.PushResult = trp.push_template("org/model", template, create_pr=False, overwrite=True)
+    except trp.TemplateExistsError as error:
+        return error.plan.template_diff
+    return f"{pushed.status} {pushed.changed} {pushed}"
