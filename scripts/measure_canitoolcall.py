@@ -5,6 +5,7 @@
     python scripts/measure_canitoolcall.py --family glm        # one family of the suite
     python scripts/measure_canitoolcall.py --id glm/glm45-     # fixtures whose id contains this, with all that is known
     python scripts/measure_canitoolcall.py --json out.json
+    python scripts/measure_canitoolcall.py --markdown docs/proof.md   # write the table there
 
 Each fixture is parsed with the template that `get_template` has for its model, with the prompt's end that the fixture gives (or
 the family's usual one), the fixture's tools and on_error="keep": at once, by character, and in the suite's own groupings (of
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import marked_blocks
 
 import transformers_response_parsing as trp
 
@@ -117,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--floor", type=int, default=FLOOR, help="of all fixtures, at least so many pass (default %(default)s)"
     )
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
+    parser.add_argument("--markdown", type=Path, help="write the table into the block `canitoolcall` of this file")
     arguments = parser.parse_args(argv)
     try:
         import canitoolcall  # noqa: F401
@@ -129,6 +133,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.json:
         arguments.json.write_text(json.dumps([vars(item) for item in found], indent=1) + "\n", encoding="utf-8")
     _print(found)
+    if arguments.markdown:
+        marked_blocks.write(arguments.markdown, "canitoolcall", markdown(found))
     whole = not arguments.family and not arguments.id
     passed = sum(item.status == "pass" for item in found)
     if whole and passed < arguments.floor:
@@ -137,18 +143,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if all(item.streams_agree for item in found) else 1
 
 
-def _print(found: Sequence[Outcome]) -> None:
+def _by_family(found: Sequence[Outcome]) -> dict[str, tuple[int, int, int, int]]:
+    """Fixtures, passes, passes but for white space, and fails of each family and of all."""
     families: dict[str, Counter[str]] = defaultdict(Counter)
     for item in found:
         families[item.family][item.status] += 1
-        families["all"][item.status] += 1
+    families["all"] = sum(families.values(), Counter())
+    return {
+        name: (
+            counts.total(),
+            counts["pass"],
+            counts["soft_pass"],
+            counts.total() - counts["pass"] - counts["soft_pass"],
+        )
+        for name, counts in families.items()
+    }
+
+
+def markdown(found: Sequence[Outcome]) -> str:
+    """The table by family."""
+    lines = ["| family | fixtures | pass | differ in white space only | fail |", "|---|---:|---:|---:|---:|"]
+    lines += [f"| {name} | {' | '.join(map(str, counts))} |" for name, counts in _by_family(found).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _print(found: Sequence[Outcome]) -> None:
     for item in found:
         if item.status != "pass":
             print(f"{item.status:<9} {item.id} ({item.template}): {', '.join(item.failed)}\n          {item.detail}")
     print(f"\n{'family':<16}{'fixtures':>9}{'pass':>6}{'white space':>13}{'fail':>6}")
-    for family, counts in families.items():
-        fails = counts.total() - counts["pass"] - counts["soft_pass"]
-        print(f"{family:<16}{counts.total():>9}{counts['pass']:>6}{counts['soft_pass']:>13}{fails:>6}")
+    for family, (count, passed, soft, failed) in _by_family(found).items():
+        print(f"{family:<16}{count:>9}{passed:>6}{soft:>13}{failed:>6}")
     differ = [item.id for item in found if not item.streams_agree]
     print(f"streamed otherwise than at once: {', '.join(differ) or 'none'}")
 

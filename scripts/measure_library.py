@@ -7,6 +7,9 @@
     python scripts/measure_library.py --template new.json --file Qwen  # one response template or family file, tried on these
     python scripts/measure_library.py --template new.json              # … or on those that its markers recognise
 
+    python scripts/measure_library.py --markdown docs/proof.md         # write the table there
+    python scripts/measure_library.py --floor 97                       # exit code 1 too if fewer percent of the cases pass
+
 The folder has the texts and INDEX.tsv (columns file, n_models, bos, eos, renders_call, renders_reasoning); it is given with
 --folder or $TRP_CHAT_TEMPLATES. Without it there is nothing to measure, and the script says so and ends well.
 
@@ -28,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import marked_blocks
 
 from transformers_response_parsing import find_template
 from transformers_response_parsing.chat_format import ChatFormat
@@ -78,6 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps([row.as_dict() for row in rows], ensure_ascii=False, indent=1))
     else:
         _print_table(rows)
+    if arguments.markdown:
+        marked_blocks.write(arguments.markdown, "chat templates", _markdown(rows))
+    total = Total("all", rows)
+    if total.share < arguments.floor:
+        print(f"only {total.share:.1f} % of the renderable cases pass, not {arguments.floor:g} %")
+        return 1
     return 1 if any(row.wrong for row in rows) else 0
 
 
@@ -96,6 +107,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--case", help="with --failures: only cases whose name contains this")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--markdown", type=Path, help="write the table into the block `chat templates` of this file")
+    parser.add_argument("--floor", type=float, default=0.0, help="percent of the renderable cases that must pass")
     return parser.parse_args(argv)
 
 
@@ -148,14 +161,35 @@ def _print_row(row: Row, arguments: argparse.Namespace) -> None:
             print(f"    note     {note}")
 
 
-def _print_table(rows: list[Row]) -> None:
+class Total:
+    """Sums over some rows."""
+
+    def __init__(self, name: str, rows: list[Row]) -> None:
+        self.name = name
+        reports = [row.report for row in rows if row.report is not None]
+        self.templates = len(rows)
+        self.proven = sum(row.proven for row in rows)
+        self.repositories = sum(row.repositories for row in rows)
+        self.rendered = sum(len(report.rendered) for report in reports)
+        self.passed = sum(len(report.passed) for report in reports)
+        self.share = 100 * self.passed / self.rendered if self.rendered else 100.0
+
+
+def _totals(rows: list[Row]) -> list[Total]:
+    """Of each family, those without one first, and of all."""
     families: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         families[row.family or "(none)"].append(row)
+    return [*(Total(family, families[family]) for family in sorted(families)), Total("all", rows)]
+
+
+def _print_table(rows: list[Row]) -> None:
     print(f"\n{'family':<24} templates proven  repositories  rendered  passed      %")
-    for family in sorted(families):
-        _print_total(family, families[family])
-    _print_total("all", rows)
+    for total in _totals(rows):
+        print(
+            f"{total.name:<24} {total.templates:9d} {total.proven:6d}  {total.repositories:12d}  {total.rendered:8d}  "
+            f"{total.passed:6d} {total.share:6.1f}"
+        )
     found = [row for row in rows if row.report is not None]
     if found:
         times = sorted(row.seconds for row in rows)
@@ -168,13 +202,13 @@ def _print_table(rows: list[Row]) -> None:
         print("no wrong template was returned as proven")
 
 
-def _print_total(name: str, rows: list[Row]) -> None:
-    reports = [row.report for row in rows if row.report is not None]
-    rendered, passed = sum(len(report.rendered) for report in reports), sum(len(report.passed) for report in reports)
-    proven = sum(row.proven for row in rows)
-    repositories = sum(row.repositories for row in rows)
-    share = f"{100 * passed / rendered:6.1f}" if rendered else "     –"
-    print(f"{name:<24} {len(rows):9d} {proven:6d}  {repositories:12d}  {rendered:8d}  {passed:6d} {share}")
+def _markdown(rows: list[Row]) -> str:
+    lines = ["| family | chat templates | proven | cases rendered | passed | % |", "|---|---:|---:|---:|---:|---:|"]
+    lines += [
+        f"| {total.name} | {total.templates} | {total.proven} | {total.rendered} | {total.passed} | {total.share:.1f} |"
+        for total in _totals(rows)
+    ]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class TemplateEntry:
         response_template: the template; a copy of the caller's own.
         examples: dicts with `output` and `message`, and optionally `name`, `prefix`, `tools`, `portable`.
         notes: what a user of the family should know.
+        portable_template: where `response_template` uses what only this package reads, one that transformers reads too, if the
+            format allows it: the one to push to a model's repository.
     """
 
     name: str
@@ -42,6 +44,7 @@ class TemplateEntry:
     response_template: dict[str, Any]
     examples: tuple[dict[str, Any], ...]
     notes: str = ""
+    portable_template: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ def _entries() -> dict[str, TemplateEntry]:
             response_template=data["response_template"],
             examples=tuple(data["examples"]),
             notes=data.get("notes", ""),
+            portable_template=data.get("portable_template"),
         )
     return entries
 
