@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis profiles and the skip rule for tests that need ../shared."""
+"""Hypothesis profiles, and what tests need from elsewhere: ../shared and fetched tokenizers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,18 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs {SHARED}, which is not part of the repository")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def asset() -> Callable[[str], Path]:
+    """The folder of an asset; skips the test if it was not fetched."""
+    given = os.environ.get("TRP_TEST_ASSETS")
+    root = Path(given).expanduser() if given else Path.home() / ".cache" / "transformers-response-parsing"
+
+    def folder(name: str) -> Path:
+        path = root / name
+        if not path.is_dir():
+            pytest.skip(f"needs {path}: run scripts/fetch_test_assets.py")
+        return path
+
+    return folder

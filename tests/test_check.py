@@ -420,6 +420,34 @@ def test_without_any_response_template_it_is_an_error() -> None:
         check_template("{{ messages[0].content }}")
 
 
+def test_replies_are_parsed_from_token_ids_too(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers_response_parsing.rendering import ChatRenderer
+
+    spelled = {}
+    monkeypatch.setattr(
+        ChatRenderer,
+        "spelled",
+        lambda self, text, spell=ChatRenderer.spelled: spelled.setdefault(text, spell(self, text)),
+    )
+    report = check_template(tokenizer, right_template(CHATML_JSON))
+    assert report.ok
+    for case in report.cases:
+        assert "".join(spelled[case.prompt]) == case.prompt
+        assert len(spelled[case.reply]) > len(case.reply) / 2  # this tokenizer has a token for each byte
+    assert report.notes == ()
+
+
+def test_what_the_tokenizer_spells_otherwise_is_not_tried_from_ids(tokenizer: Any) -> None:
+    from tokenizers.normalizers import NFC
+
+    tokenizer.backend_tokenizer.normalizer = NFC()
+    report = check_template(tokenizer, right_template(CHATML_JSON))
+    assert report.ok
+    assert report.notes == (
+        "not tried from token ids, as the tokenizer does not give back their text: hard arguments: unicode",
+    )
+
+
 def test_nothing_of_the_tokenizer_changes(tokenizer: Any) -> None:
     before = dict(vars(tokenizer))
     check_template(tokenizer, right_template(CHATML_JSON))

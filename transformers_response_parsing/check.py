@@ -19,6 +19,7 @@ from .template import ResponseTemplate
 __all__ = ["check_format", "check_template"]
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
+_NOT_FROM_IDS = "the tokenizer does not give back this text, so it is not tried from token ids"
 _KNOWN = ("role", "content", "tool_calls", *_REASONING)
 
 
@@ -26,8 +27,8 @@ def check_template(tokenizer_or_chat_template: Any, response_template: Any = Non
     """Prove a response template by round trip.
 
     Conversations are rendered with the chat template, each last turn is cut off where generation would start, and parsed,
-    whole and in pieces, with and without the token that ends the turn; then the message is rendered again. A case passes if
-    the message is the one that was rendered, and the text comes out the same again.
+    whole and in pieces, with and without the token that ends the turn; with a tokenizer also token by token, from ids; then the
+    message is rendered again. A case passes if the message is the one that was rendered, and the text comes out the same again.
 
     Args:
         tokenizer_or_chat_template: a tokenizer, a processor, or the text of a chat template (its tokens are guessed then).
@@ -53,13 +54,18 @@ def check_format(
     Args:
         chat: the rendered turns.
         template: the response template.
-        quick: each reply is cut into pieces in one way only, instead of four.
+        quick: each reply is cut into pieces in one way only, instead of four, and is not parsed from token ids.
         only: names of the cases to check; default: all.
     """
     seeds = (1,) if quick else (0, 1, 2, 3)
     turns = [turn for turn in chat.turns if only is None or turn.turn.name in only]
-    results = tuple(_check(chat, turn, template, seeds) for turn in turns)
+    results = tuple(_check(chat, turn, template, seeds, ids=not quick) for turn in turns)
     notes = []
+    unspelled = [result.name for result in results if _NOT_FROM_IDS in result.notes]
+    if unspelled:
+        notes.append(
+            f"not tried from token ids, as the tokenizer does not give back their text: {'; '.join(unspelled)}"
+        )
     if chat.dialect.reasoning not in ("", "reasoning_content"):
         key = chat.dialect.reasoning
         said = 'blocks {"type": "thinking"} of the content' if key == "blocks" else f"the key {key!r}"
@@ -89,12 +95,14 @@ def _template(source: Any, given: Any) -> Any:
     return match.response_template
 
 
-def _check(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate, seeds: Sequence[int]) -> CaseResult:
+def _check(
+    chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate, seeds: Sequence[int], *, ids: bool
+) -> CaseResult:
     name = rendered.turn.name
     if rendered.problem:
         return CaseResult(name, "not rendered", f"the chat template {rendered.problem}")
     expected = _expected(rendered, chat.dialect)
-    message, problem = None, ""
+    message, problem, notes = None, "", rendered.notes
     for text, end, which in _texts(chat, rendered):
         message, problem = _parse(template, rendered, end, [text])
         problem = problem or _difference(message, expected, rendered)
@@ -104,8 +112,11 @@ def _check(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate,
             problem += which
             break
     else:
+        if ids:
+            problem, note = _from_ids(chat, rendered, template, message)
+            notes += (note,) * bool(note)
         if rendered.message is not None:
-            problem = _rendered_again(chat, rendered, message or {})
+            problem = problem or _rendered_again(chat, rendered, message or {})
     return CaseResult(
         name,
         "fail" if problem else "pass",
@@ -115,7 +126,7 @@ def _check(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate,
         expected,
         message,
         rendered.options,
-        rendered.notes,
+        notes,
     )
 
 
@@ -156,6 +167,20 @@ def _in_pieces(
         if problem or again != message:
             return f"fed in pieces, {problem or f'the message is another one: {again!r}'}"
     return ""
+
+
+def _from_ids(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate, message: Any) -> tuple[str, str]:
+    """Parse a reply token by token, as a model generates it, if there is a tokenizer: what is wrong, and a note."""
+    text, end, _ = next(_texts(chat, rendered))
+    prompt, pieces = (chat.renderer.spelled(part) for part in (rendered.prompt, text))
+    if not pieces:
+        return "", ""
+    if "".join(pieces) != text or "".join(prompt) != rendered.prompt:
+        return "", _NOT_FROM_IDS
+    again, problem = _parse(template, rendered, end, pieces)
+    if problem or again != message:
+        return f"from token ids, {problem or f'the message is another one: {again!r}'}", ""
+    return "", ""
 
 
 def _pieces(text: str, seed: int) -> list[str]:

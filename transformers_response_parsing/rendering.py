@@ -112,6 +112,19 @@ class ChatRenderer:
         """Whether the chat template mentions a variable or key of this name."""
         return name in self.text
 
+    def spelled(self, text: str) -> list[str]:
+        """The text as a generation brings it: the pieces that the ids of its tokens decode to; [] without a tokenizer.
+
+        Joined, they are not the text where the tokenizer can't give it back.
+        """
+        if self._tokenizer is None:
+            return []
+        from .hf.decode import incremental_decoder
+
+        decoder = incremental_decoder(self._tokenizer)
+        ids = self._tokenizer.encode(text, add_special_tokens=False)
+        return [*(decoder.push([token]) for token in ids), decoder.finish()]
+
     def _render(self, messages: list[Message], tools: Any, generation: bool, options: dict[str, Any]) -> str:
         if self._tokenizer is not None:
             if len(self.texts) == 1 and not isinstance(getattr(self._tokenizer, "chat_template", None), Mapping):

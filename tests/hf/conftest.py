@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,18 +37,3 @@ def tokenizer(plugin: None) -> Any:
     tokenizer = make_tokenizer()
     tokenizer.response_template = TEMPLATE
     return tokenizer
-
-
-@pytest.fixture(scope="session")
-def asset() -> Callable[[str], Path]:
-    """The folder of an asset; skips the test if it was not fetched."""
-    given = os.environ.get("TRP_TEST_ASSETS")
-    root = Path(given).expanduser() if given else Path.home() / ".cache" / "transformers-response-parsing"
-
-    def folder(name: str) -> Path:
-        path = root / name
-        if not path.is_dir():
-            pytest.skip(f"needs {path}: run scripts/fetch_test_assets.py")
-        return path
-
-    return folder
