@@ -305,6 +305,13 @@ def test_content_may_have_to_be_absent_or_null() -> None:
 # -- prompt and reply
 
 
+def test_a_prompt_that_tells_the_time_is_the_same_at_every_moment() -> None:
+    chat_template = "{{ strftime_now('%H:%M:%S.%f') }}" + CHATML_JSON
+    report = check_template(chat_template, right_template(CHATML_JSON))
+    assert failures(report) == {}
+    assert len(report.passed) == len(check_template(CHATML_JSON, right_template(CHATML_JSON)).passed)
+
+
 def test_an_empty_generation_prompt() -> None:
     report = check_template(BRACKETS, right_template(BRACKETS))
     case = next(case for case in report.cases if case.name == "content only")

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from .errors import ResponseParsingError
@@ -12,6 +14,8 @@ from .errors import ResponseParsingError
 __all__ = ["TURN_ENDS", "ChatRenderer", "RenderError", "chat_templates"]
 
 Message = dict[str, Any]
+
+_CLOCK = re.compile(r"\bstrftime_now\(\s*(?P<quote>['\"])(?P<format>[^'\"\\]*)(?P=quote)\s*\)")
 
 # Tokens that end a turn, the more telling first. A chat template's text does not say which `eos_token` its tokenizer has:
 # a tokenizer knows it, for a bare text it is guessed from these.
@@ -69,6 +73,7 @@ class ChatRenderer:
         tokenizer = None if isinstance(source, (str, Mapping)) else getattr(source, "tokenizer", source)
         self._tokenizer = tokenizer if hasattr(tokenizer, "apply_chat_template") else None
         self._memory: dict[str, str | RenderError] = {}
+        self._moment = datetime.now().astimezone()
         if self._tokenizer is None:
             eos = eos_token or _guess_eos(self.text)
             self._tokens = {"bos_token": _guess_bos(self.text) if bos_token is None else bos_token, "eos_token": eos}
@@ -125,10 +130,14 @@ class ChatRenderer:
         ids = self._tokenizer.encode(text, add_special_tokens=False)
         return [*(decoder.push([token]) for token in ids), decoder.finish()]
 
+    def _at_once(self, text: str) -> str:
+        """The chat template with the clock standing still: prompts of two moments could not be compared."""
+        return _CLOCK.sub(lambda call: json.dumps(self._moment.strftime(call["format"]), ensure_ascii=False), text)
+
     def _render(self, messages: list[Message], tools: Any, generation: bool, options: dict[str, Any]) -> str:
         if self._tokenizer is not None:
             if len(self.texts) == 1 and not isinstance(getattr(self._tokenizer, "chat_template", None), Mapping):
-                options["chat_template"] = next(iter(self.texts.values()))
+                options["chat_template"] = self._at_once(next(iter(self.texts.values())))
             rendered = self._tokenizer.apply_chat_template(
                 messages, tools=tools, tokenize=False, add_generation_prompt=generation, **options
             )
@@ -139,7 +148,7 @@ class ChatRenderer:
         answers = render_jinja_template(
             conversations=[messages],
             tools=tools,
-            chat_template=text,
+            chat_template=self._at_once(text),
             add_generation_prompt=generation,
             **{**self._tokens, **options},
         )
