@@ -316,6 +316,34 @@ def test_a_group_name_in_two_alternatives_does_not_stop_the_stream() -> None:
     assert parser.feed("</t>") == [{"type": "region_close", "field": "r", "value": ["a", "hello"]}]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<t>1</t><t>bad</t><t>2</t>Bye", {"r": [1, 2], "content": "Bye"}),
+        ("Hi<t>bad", {"content": "Hi"}),
+        ("Hi<t>bad</t>", {"content": "Hi"}),
+        ("<t>bad</t>Bye<t>2</t>", {"r": [2], "content": "Bye"}),
+    ],
+)
+@pytest.mark.parametrize("after", ["<eos>", "<eos><t>3</t>"])
+def test_what_follows_a_fault_is_parsed_up_to_the_end_of_the_turn(text: str, message: Any, after: str) -> None:
+    """However the end literal comes: in the piece that has the fault, or later."""
+    template = {
+        "start_anchor": "A",
+        "fields": {"r": {"open": "<t>", "close": "</t>", "content": "json", "repeats": True}, "content": {}},
+    }
+    for pieces in ([text + after], [text, after], list(text + after)):
+        parser = trp.ResponseParser(template, prefix="", end="<eos>")
+        faults = 0
+        for piece in pieces:
+            try:
+                parser.feed(piece)
+            except trp.OutputError:
+                faults += 1
+        assert parser.finalize()[0] == message
+        assert faults == 1
+
+
 def test_a_finished_parser_takes_no_more() -> None:
     """Feed and finalize after finalize are RuntimeErrors."""
     parser = trp.ResponseParser({"start_anchor": "<A>", "fields": {"content": {}}}, "")

@@ -118,6 +118,7 @@ class ResponseParser(RegionMachine):
         self._stretched_before = False
         self._unclaimed: list[str] = []
         self._over = False
+        self._ending = ""  # the end literal, while what is before it is not dealt with
         self._finalized = False
         # While a region is open and the machine holds nothing back, most text goes by it: `_light`. `_pending` is what may
         # be the beginning of a delimiter. Where nothing is pending, text without the characters `_first` and `_second` that
@@ -198,6 +199,8 @@ class ResponseParser(RegionMachine):
             if stop >= 0:
                 self._buffer.append(held[:start])
                 self._end_at(held[start:stop])
+            elif self._ending and self._run is not None:  # an error came in between
+                self._end_at(self._ending)
             elif not self._over:
                 self._buffer.append(held)
                 self._end_all()
@@ -234,7 +237,9 @@ class ResponseParser(RegionMachine):
                 self._buffer.append(text)
             if end_literal:
                 self._over = True
+                self._ending = end_literal
                 self._end_at(end_literal)
+                self._ending = ""
             else:
                 self._walk(False)
         except OutputError as error:
