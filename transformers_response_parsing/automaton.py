@@ -30,11 +30,12 @@ from .pattern_syntax import (
     Program,
 )
 
-__all__ = ["Automaton", "Run", "State", "Transition"]
+__all__ = ["Automaton", "Run", "State"]
 
 _MAX_STATES = 2_000
 _MAX_CHARS_PER_STATE = 512
 _MAX_CHAIN = 64
+_MAX_RUNS = 4_096
 
 # Which of the program's classes hold a character.
 _Signature = tuple[bool, ...]
@@ -49,29 +50,19 @@ _NOTHING: frozenset[_Obligation] = frozenset()
 _NEW = -1
 
 
-class Transition(NamedTuple):
-    """What one character does to a state.
-
-    `source[i]` is the index of the old thread that thread i of the new state came from (-1: it starts after this
-    character). `marks[i]` tells that the thread reached its end, but for its obligations, after this character.
-    `match` is (index of the old thread or -1, whether its end is its mark), the end else being after this character.
-    """
-
-    state: State
-    source: tuple[int, ...]
-    marks: tuple[bool, ...]
-    match: tuple[int, bool] | None
-
-
 class Run(NamedTuple):
-    """What a certain text does to a state.
+    """What a certain text (often one character) does to a state, up to where a match is certain.
 
-    `source` has for each thread of the new state the old one it came from, or -n if it starts n characters further on.
+    `source[i]` is the index of the old thread that thread i of the new state came from, or -n if it starts n characters
+    further on. `marks[i]` is the same for the place where the thread reached its end, but for its obligations. (None where
+    no thread has obligations.) `match` is such a pair of the start and end of the last match on the way, if any.
     """
 
     text: str
     state: State
     source: tuple[int, ...]
+    marks: tuple[int, ...] | None
+    match: tuple[int, int] | None
 
 
 class StartHead(NamedTuple):
@@ -80,6 +71,10 @@ class StartHead(NamedTuple):
     head: Head
     runs: dict[str, Run]
     keeps: bool
+
+    def passes(self, literal: str) -> bool:
+        """Whether the lead in front of the literal ("": of what may be the beginning of one) need not be read."""
+        return self.keeps or (self.head.exact and literal != "")
 
 
 class State:
@@ -94,8 +89,8 @@ class State:
         "final",
         "head",
         "jump",
+        "loop",
         "looped",
-        "moving",
         "searching",
         "threads",
     )
@@ -104,15 +99,15 @@ class State:
         self.threads = threads
         self.searching = searching
         self.final = not threads and not searching
-        self.by_char: dict[str, Transition] = {}
+        self.by_char: dict[str, Run] = {}
         # jump(text, i): the next place from i on where the state may change, or -1. Set once the state was seen to loop.
+        # Each character up to there does this; one of them does what many do.
         self.jump: Callable[[str, int], int] | None = None
+        self.loop: Run | None = None
         self.looped = False
         # What the end of the text does, once asked for.
         self.ended = False
-        self.at_end: tuple[int, bool] | None = None
-        # The threads that start anew with every character of such a loop.
-        self.moving: tuple[int, ...] = ()
+        self.at_end: tuple[int, int] | None = None
         # Of a start state.
         self.head: StartHead | None = None
         # A text that the first thread goes on with, and whether that was looked for.
@@ -133,6 +128,8 @@ class Automaton:
         self._signatures: dict[str, _Signature] = {}
         self._states: dict[tuple[tuple[_Thread, ...], bool], State] = {}
         self._starts: dict[_Before, tuple[State, bool]] = {}
+        self._starts_after: dict[str | None, tuple[State, bool]] = {}
+        self._runs: dict[tuple[State, str], Run | None] = {}
         # What no class names: outside of the plain ones, inside of the negated ones.
         self._other: _Signature = tuple(one.negated for one in program.classes)
         self._head = head
@@ -153,6 +150,9 @@ class Automaton:
 
         Also tells whether the pattern matches the empty text right there.
         """
+        known = self._starts_after.get(before)
+        if known is not None:
+            return known
         context = None if before is None else self._context(self.signature(before) if before else self._other)
         known = self._starts.get(context)
         if known is None:
@@ -165,6 +165,9 @@ class Automaton:
             if len(self._starts) > 4 * _MAX_CHARS_PER_STATE:
                 self._starts.clear()
             known = self._starts[context] = (state, matched)
+        if len(self._starts_after) > 4 * _MAX_CHARS_PER_STATE:
+            self._starts_after.clear()
+        self._starts_after[before] = known
         return known
 
     def state(self, threads: tuple[_Thread, ...], searching: bool) -> State:
@@ -173,35 +176,36 @@ class Automaton:
         known = self._states.get(key)
         if known is None:
             if len(self._states) > _MAX_STATES:
-                self._states.clear()
-                self._starts.clear()
+                for table in (self._states, self._starts, self._starts_after, self._runs):
+                    table.clear()
             known = self._states.setdefault(key, State(threads, searching))
         return known
 
     # -- one character --------------------------------------------------------------------------------------------
 
-    def step(self, state: State, char: str) -> Transition:
-        """The transition of `state` for `char`, remembered."""
-        made = self._step(state, self.signature(char), True)
+    def step(self, state: State, char: str) -> Run:
+        """What the character does to the state, remembered."""
+        made = self._step(state, char, self.signature(char))
         if len(state.by_char) >= _MAX_CHARS_PER_STATE:
             state.by_char.clear()
         state.by_char[char] = made
         return made
 
-    def finish(self, state: State) -> tuple[int, bool] | None:
-        """The match, if any, that the end of the text makes true (as in `Transition.match`)."""
+    def finish(self, state: State) -> tuple[int, int] | None:
+        """The match, if any, that the end of the text makes true (as in `Run.match`)."""
         if not state.ended:
-            state.at_end = self._step(state, None, False).match
+            state.at_end = self._step(state, "", None).match
             state.ended = True
         return state.at_end
 
-    def _step(self, state: State, char: _Signature | None, more: bool) -> Transition:
+    def _step(self, state: State, text: str, char: _Signature | None) -> Run:
+        """What a character with this signature (None: the end of the text) does."""
         ops = self._ops
         threads: list[_Thread] = []
         source: list[int] = []
-        marks: list[bool] = []
+        marks: list[int] = []
         seen: set[_Thread] = set()
-        match: tuple[int, bool] | None = None
+        match: tuple[int, int] | None = None
         for index, (pc, obligations) in enumerate(state.threads):
             if obligations:
                 left = self._advance_all(obligations, char)
@@ -212,25 +216,26 @@ class Automaton:
             op = ops[pc]
             if op[0] == MATCH:
                 if not left:
-                    match = (index, True)
+                    match = (index, index)
                     break
                 self._add((pc, left), threads, seen)
             elif char is not None and char[op[1]] and self._close(op[2], left, char, threads, seen):
-                match = (index, False)
+                match = (index, _NEW)
             source += [index] * (len(threads) - len(source))
-            marks += [op[0] != MATCH and ops[pc][0] == MATCH for pc, _ in threads[len(marks) :]]
+            marks += [_NEW if op[0] != MATCH and ops[pc][0] == MATCH else index for pc, _ in threads[len(marks) :]]
             if match is not None:
                 break
-        searching = state.searching and match is None and more
+        searching = state.searching and match is None and char is not None
         if searching:
             assert char is not None
             if self._close(self.program.start, _NOTHING, char, threads, seen):
-                match = (_NEW, False)
+                match = (_NEW, _NEW)
                 searching = False
-            source += [_NEW] * (len(threads) - len(source))
-            marks += [True] * (len(threads) - len(marks))
+            new = [_NEW] * (len(threads) - len(source))
+            source += new
+            marks += new
         following = self.state(tuple(threads), searching)
-        return Transition(following, tuple(source), tuple(marks), match)
+        return Run(text, following, tuple(source), tuple(marks) if self.program.has_looks else None, match)
 
     def _add(self, thread: _Thread, threads: list[_Thread], seen: set[_Thread]) -> None:
         # A thread above at the same place with fewer conditions wins whatever this one could win.
@@ -371,20 +376,49 @@ class Automaton:
 
     # -- skipping -------------------------------------------------------------------------------------------------
 
+    def run(self, state: State, text: str) -> Run | None:
+        """What reading `text` does, if that was asked before: tokens come again, and other pieces cost too much."""
+        key = (state, text)
+        runs = self._runs
+        if key not in runs:
+            if len(runs) >= _MAX_RUNS:
+                runs.clear()
+            runs[key] = None
+            return None
+        made = runs[key] = runs[key] or self._run(state, text)
+        return made
+
+    def _run(self, state: State, text: str) -> Run:
+        starts = marks = list(range(len(state.threads)))
+        match: tuple[int, int] | None = None
+        for place, char in enumerate(text, 1):
+            made = state.by_char.get(char) or self.step(state, char)
+            if made.match is not None:
+                which, mark = made.match
+                match = (starts[which] if which >= 0 else -place, marks[mark] if mark >= 0 else -place)
+            starts = [starts[which] if which >= 0 else -place for which in made.source]
+            if made.marks is not None:
+                marks = [marks[which] if which >= 0 else -place for which in made.marks]
+            state = made.state
+            if state.final:
+                text = text[:place]
+                break
+        return Run(text, state, tuple(starts), tuple(marks) if self.program.has_looks else None, match)
+
     def learn_jump(self, state: State) -> None:
         """If the state stays as it is for every character that none of its classes names, find those that it does."""
         state.looped = True
         if self.program.context_classes:
             return  # then a character matters even where it changes no thread
-        other = self._step(state, self._other, True)
-        if other.state is not state or other.match is not None or not _stays(other.source):
+        other = self._step(state, "", self._other)
+        if other.state is not state or other.match is not None or not _is_settled(other.source):
             return
         used = {self._ops[pc][1] for pc, _ in state.threads if self._ops[pc][0] == CHAR}
         for _, obligations in state.threads:
             for _, body in obligations:
                 used |= {self._ops[pc][1] for pc, _ in body if self._ops[pc][0] == CHAR}
         classes = [self._classes[index] for index in used]
-        state.moving = tuple(place for place, index in enumerate(other.source) if index == _NEW)
+        state.loop = other
         state.jump = _finder([one for one in classes if one.source])
 
     def _learn_head(self, state: State) -> None:
@@ -392,21 +426,18 @@ class Automaton:
         head = self._head
         if head is None:
             return
-        state.moving = tuple(range(len(state.threads)))
-        runs: dict[str, Run] = {}
-        if head.exact and not self.program.has_looks:
-            for literal in head.literals.literals:
-                run = self._run(state, literal)
-                if run is not None:
-                    runs[literal] = run
-        # Only where every literal has it does a lead leave the state as it is.
-        state.head = StartHead(head, runs, bool(runs) and head.led == frozenset(head.literals.literals))
+        has_looks = self.program.has_looks
+        anew = (_NEW,) * len(state.threads)
+        state.loop = Run("", state, anew, anew if has_looks else None, None)
+        kept = tuple(range(len(state.threads)))
+        unchanged = Run("", state, kept, kept if has_looks else None, None)
+        keeps = all(self._step(state, "", one) == unchanged for one in set(map(self.signature, head.skipped)))
+        runs = {literal: self._run(state, literal) for literal in head.literals.literals}
+        state.head = StartHead(head, runs, keeps)
 
     def learn_chain(self, state: State) -> None:
         """If the thread of the highest priority goes on with a certain text, find out what that does as a whole."""
         state.chained = True
-        if self.program.has_looks or self.program.context_classes:
-            return
         text = ""
         reached = state
         while reached.threads and len(text) < _MAX_CHAIN:
@@ -421,23 +452,12 @@ class Automaton:
             text += char
             reached = made.state
         if len(text) > 2:
-            state.chain = self._run(state, text)
-
-    def _run(self, state: State, text: str) -> Run | None:
-        """What reading `text` does, or None if something matches on the way."""
-        starts = list(range(len(state.threads)))
-        for place, char in enumerate(text, 1):
-            made = self.step(state, char)
-            if made.match is not None:
-                return None
-            starts = [starts[source] if source >= 0 else -place for source in made.source]
-            state = made.state
-        return Run(text, state, tuple(starts))
+            state.chain = self._run(state, text)  # nothing matches on the way
 
 
-def _stays(source: tuple[int, ...]) -> bool:
-    """Old threads keep their place; those of the newest start are replaced by the next start's."""
-    return all(index in (place, _NEW) for place, index in enumerate(source))
+def _is_settled(source: tuple[int, ...]) -> bool:
+    """Whether reading on in the same way changes nothing more but where the newest threads start."""
+    return all(which == _NEW or source[which] == which for which in source)
 
 
 def _finder(classes: list[Any]) -> Callable[[str, int], int]:

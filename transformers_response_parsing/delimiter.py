@@ -13,7 +13,7 @@ import regex
 from . import limits
 from .automaton import Automaton
 from .pattern_head import Head, only_at_begin, pattern_head
-from .pattern_syntax import compile_program, parse_pattern, reach
+from .pattern_syntax import compile_program, parse_pattern, reach, repetitions
 from .scan import Scan
 
 __all__ = [
@@ -27,6 +27,9 @@ __all__ = [
     "pattern_anchor",
     "pattern_delimiter",
 ]
+
+
+_SHORT = 500
 
 
 class Search(Protocol):
@@ -98,15 +101,25 @@ class Pattern(Delimiter):
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
         self.head: Head | None = None if program is None else pattern_head(program)
+        # Whether every match has the head, whatever is before or after it.
+        self.always_has_head = program is not None and not (program.has_looks or program.uses_begin)
         self.only_at_begin = program is not None and only_at_begin(program)
         self._automaton = None if program is None else Automaton(program, self.head)
+        self._effort = inf
         if program is None:
             self._reach, self.context = _window(pattern)
         else:
             self.context = 1 if program.context_classes else 0
+            if not (program.has_looks or self.context or program.uses_begin):
+                self._effort = repetitions(parse_pattern(pattern))
 
     def __repr__(self) -> str:
         return f"Pattern({self.pattern!r})"
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether its searches are those of an automaton."""
+        return self._automaton is not None
 
     def search(self) -> Search:
         """A new search for this pattern; `reset` it first."""
@@ -120,11 +133,15 @@ class Pattern(Delimiter):
         Raises:
             TimeoutError: the match takes longer than `limits.SEARCH_TIMEOUT`.
         """
-        timeout = limits.SEARCH_TIMEOUT
-        match = self.compiled.match(text, start, timeout=timeout)
-        if match is None or match.end() != end:
-            # The text goes on only as far as it has come; what is known is where the match ends.
-            match = self.compiled.fullmatch(text, start, end, timeout=timeout)
+        if self._effort <= 1 or (self._effort <= 2 and end - start <= _SHORT):
+            # Nothing outside of the match matters. (To watch the time costs ten times what most matches do.)
+            match = self.compiled.fullmatch(text, start, end)
+        else:
+            timeout = limits.SEARCH_TIMEOUT
+            match = self.compiled.match(text, start, timeout=timeout)
+            if match is None or match.end() != end:
+                # The text goes on only as far as it has come; what is known is where the match ends.
+                match = self.compiled.fullmatch(text, start, end, timeout=timeout)
         if match is None:
             return {}
         return {name: value for name, value in match.groupdict().items() if value is not None}

@@ -9,19 +9,23 @@ from typing import Any
 
 __all__ = ["LiteralSet"]
 
+_LONG = 256
+
 
 class LiteralSet:
     """Several literals, of which the earliest counts, and at the same start the longest.
 
     Attributes:
         literals: the literals, the longest first.
-        first_chars: the characters they begin with.
+        first: the character they all begin with, or "".
     """
 
     def __init__(self, literals: Iterable[str]) -> None:
         ordered = sorted(set(literals), key=lambda literal: (-len(literal), literal))
         self.literals = tuple(ordered)
-        self.first_chars = frozenset(literal[0] for literal in ordered)
+        firsts = {literal[0] for literal in ordered}
+        self.first = firsts.pop() if len(firsts) == 1 else ""
+        self._longest = len(ordered[0])
         self._single = ordered[0] if len(ordered) == 1 else None
         self._whole: Any = re.compile(_alternation(ordered)).search
         self._begun: Any = re.compile(_begun(ordered)).search
@@ -40,11 +44,14 @@ class LiteralSet:
             (start, end) of the match that counts; or (hold, -1) if there is none (yet): no match starts before hold.
         """
         if final:
-            if self._single is not None:
-                start = text.find(self._single, index)
-                return (start, start + len(self._single)) if start >= 0 else (len(text), -1)
-            match = self._whole(text, index)
-            return (len(text), -1) if match is None else match.span()
+            return self._complete(text, index)
+        tail = len(text) - self._longest
+        if tail - index > _LONG:
+            # What may be the beginning of a literal can only be at the end.
+            start, stop = self._complete(text, index)
+            if stop >= 0 and start <= tail:
+                return start, stop
+            index = tail + 1
         match = self._begun(text, index)
         if match is None:
             return len(text), -1
@@ -52,6 +59,13 @@ class LiteralSet:
         if end < len(text) or match.group() in self._done:
             return start, end
         return start, -1
+
+    def _complete(self, text: str, index: int) -> tuple[int, int]:
+        if self._single is not None:
+            start = text.find(self._single, index)
+            return (start, start + len(self._single)) if start >= 0 else (len(text), -1)
+        match = self._whole(text, index)
+        return (len(text), -1) if match is None else match.span()
 
 
 def _alternation(literals: Sequence[str]) -> str:

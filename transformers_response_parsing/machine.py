@@ -45,9 +45,7 @@ class RegionMachine:
         self._keep = keep
         self._message = Message(plan)
         self._position = 0
-        self._outside = WatchRun(plan.outside)
-        self._outside.restart(0, None)
-        self._run: WatchRun | ValueEndRun | None = self._outside
+        self._run: WatchRun | ValueEndRun | None = None
         # The explicit region that is open, if any; else text goes to the implicit field.
         self._region: FieldPlan | None = None
         self._start = 0  # where the body of the region (or the stretch of implicit text) begins
@@ -60,6 +58,15 @@ class RegionMachine:
         self._endless: set[str] = set()  # closers of strings that are not in the rest of the text
         self._failure: OutputError | None = None
         self._stalled: tuple[bool, Hit] | None = None  # an empty match to skip once more text is there; outside?
+
+    _outside: WatchRun
+
+    def _begin(self) -> None:
+        """Begin the walk at `position`, or in the region that was opened there."""
+        self._outside = WatchRun(self._plan.outside)
+        self._outside.restart(self._position, "" if self._position else None)
+        if self._region is None:
+            self._run = self._outside
 
     # -- supplied by subclasses -------------------------------------------------------------------------------------
 

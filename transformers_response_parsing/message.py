@@ -80,6 +80,8 @@ class Message:
     def missing(self) -> list[str]:
         """Names of the fields that must be there and are not, not even as a default."""
         plan = self._plan
+        if not plan.required:
+            return []
         return [name for name in plan.required if name not in self.opened and name not in plan.defaults]
 
     def save(self) -> Any:

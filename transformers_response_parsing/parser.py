@@ -25,6 +25,7 @@ __all__ = ["OnError", "ResponseParser", "parse_response"]
 
 # Of a delimiter that is longer in coming the machine takes care, which never reads it twice.
 _MAX_PENDING = 256
+_MAX_PIECE = 16
 _NO_WATCH = Watch(())
 _NO_SENTINELS = Sentinels((), ())
 
@@ -109,6 +110,7 @@ class ResponseParser(RegionMachine):
         self._ender = None if end is None else end_literals(end)
         tail = message_tail(template, prefix)
         super().__init__(template, load_tools(tools), keeps_malformed(on_error))
+        self._begin()
         self._buffer = TextBuffer()
         self._generation = len(tail)  # where the generation begins
         self._undecided = ""  # may be the beginning of an end literal
@@ -172,6 +174,8 @@ class ResponseParser(RegionMachine):
                 self._write(text)
                 return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
             self._pending = ""
+        elif self._stays_held(text):
+            return []
         self._sync()
         return self._take(text) if self._ender is None else self._take_until(self._ender, text)
 
@@ -269,6 +273,8 @@ class ResponseParser(RegionMachine):
             if self._buffer.end - self._position > _MAX_PENDING:
                 return
             pending = self._buffer.slice(self._position, self._buffer.end) + pending
+            if sentinels.find(pending) < 0:
+                return
         self._pending = pending
         self._undecided = ""
         self._field = plan.name
@@ -279,6 +285,22 @@ class ResponseParser(RegionMachine):
         self._only_first = not sentinels.trailing and sentinels.second == sentinels.first
         self._write = self._written.write
         self._light = True
+
+    def _stays_held(self, text: str) -> bool:
+        """Whether the text, which may be within a delimiter, decides nothing. Then it is dealt with."""
+        run, end, ender = self._run, self._buffer.end, self._ender
+        if (
+            len(text) > _MAX_PIECE
+            or self._position == end
+            or self._doubt is not None
+            or self._stalled is not None
+            or not isinstance(run, WatchRun)
+            or (ender is not None and (self._undecided or ender.find(text, 0, False)[0] < len(text)))
+            or not run.holds(text, end)
+        ):
+            return False
+        self._buffer.append(text)
+        return True
 
     def _sync(self) -> None:
         """Tell the machine of the text that went by."""

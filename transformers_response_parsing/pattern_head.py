@@ -29,6 +29,11 @@ class Head:
     led: frozenset[str]
     exact: bool
 
+    @property
+    def first(self) -> str:
+        """The character that all literals begin with, or "" (which every text has)."""
+        return self.literals.first
+
 
 def pattern_head(program: Program) -> Head | None:
     """The head of the program's pattern, or None if it has none that helps."""
@@ -43,9 +48,13 @@ def pattern_head(program: Program) -> Head | None:
         return None
     cut = best[2]
     led: set[int] = set()
-    exact = _is_plain(program, program.start, cut, led)
+    plain = _is_plain(program, program.start, cut, led)
     literals = LiteralSet(_literal(program, pc) for pc in cut.ops)
-    return Head(literals, "".join(sorted(cut.skipped)), frozenset(_literal(program, pc) for pc in led), exact)
+    with_lead = frozenset(_literal(program, pc) for pc in led)
+    # Where a text has the literal of one alternative and of another, the lead must mean the same to both.
+    without = [_literal(program, pc) for pc in cut.ops - led]
+    exact = plain and not any(one.startswith(other) or other.startswith(one) for one in with_lead for other in without)
+    return Head(literals, "".join(sorted(cut.skipped)), with_lead, exact)
 
 
 def only_at_begin(program: Program) -> bool:

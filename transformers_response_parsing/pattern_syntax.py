@@ -39,6 +39,7 @@ __all__ = [
     "compile_program",
     "parse_pattern",
     "reach",
+    "repetitions",
 ]
 
 # The kinds of operation.
@@ -55,6 +56,7 @@ MATCH = 8  # (MATCH,)
 Op = tuple[Any, ...]
 
 _MAX_OPS = 4_000
+_FEW = 16
 # Both dialects read these alike; anything else in a flag position is left to `regex`.
 _PLAIN_FLAGS = re.UNICODE.value | re.DOTALL.value
 # POSIX classes and fuzzy counts mean something to `regex` that `re` reads as plain characters.
@@ -356,3 +358,37 @@ def _node_reach(op: Any, argument: Any) -> tuple[float, float]:
     if op is getattr(sre, "ATOMIC_GROUP", None):
         return _reach(list(argument))
     return inf, inf  # back-references, conditionals
+
+
+def repetitions(nodes: Any) -> float:
+    """How many repetitions without limit may work against each other when the nodes are matched from one place.
+
+    That is the power of the text's length that bounds the steps; `math.inf` if they are too involved to tell.
+    """
+    total = 0.0
+    for op, argument in nodes:
+        if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            _, most, repeated = argument
+            if _is_one_character(repeated):
+                total += most is sre.MAXREPEAT or most > _FEW
+            else:
+                total += repetitions(repeated) if most == 1 else inf
+        elif op is sre.SUBPATTERN:
+            total += repetitions(argument[3])
+        elif op is sre.BRANCH:
+            total += max(map(repetitions, argument[1]))
+        elif op in (sre.ASSERT, sre.ASSERT_NOT):
+            total += repetitions(argument[1])
+        elif char_class(op, argument) is None and op is not sre.AT:
+            return inf
+    return total
+
+
+def _is_one_character(nodes: Any) -> bool:
+    nodes = list(nodes)
+    if len(nodes) != 1:
+        return False
+    op, argument = nodes[0]
+    if op is sre.SUBPATTERN and not argument[1] and not argument[2]:
+        return _is_one_character(argument[3])
+    return char_class(op, argument) is not None

@@ -115,7 +115,7 @@ class Plan:
     Attributes:
         outside: watches while no explicit region is open.
         context: how many characters before a match its patterns look back on at most.
-        literal: all delimiters are literals.
+        searchable: a plain search tells where a pattern may match outside of explicit regions.
     """
 
     __slots__ = (
@@ -124,10 +124,10 @@ class Plan:
         "defaults",
         "fields",
         "implicit",
-        "literal",
         "nested_defaults",
         "outside",
         "required",
+        "searchable",
     )
 
     def __init__(self, fields: tuple[Field, ...], implicit: Field | None, defaults: dict[str, Any]) -> None:
@@ -145,7 +145,7 @@ class Plan:
         self.by_name = {plan.name: plan for plan in self.fields}
         watches = [self.outside, *(plan.watch for plan in self.fields if plan.watch is not None)]
         self.context = max(watch.context for watch in watches)
-        self.literal = not any(watch.patterns for watch in watches)
+        self.searchable = self.outside.all_have_heads
 
 
 def _kind(value: object) -> str:

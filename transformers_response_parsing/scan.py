@@ -7,10 +7,12 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from . import limits
-from .automaton import Automaton, State, Transition
+from .automaton import Automaton, Run, State
 from .pattern_head import Head
 
 __all__ = ["Scan"]
+
+_MAX_PIECE = 16
 
 
 class _Ahead(NamedTuple):
@@ -28,6 +30,8 @@ _NOTHING_SEEN = _Ahead(-1, -1, "")
 
 
 def _look_ahead(head: Head, text: str, index: int) -> _Ahead:
+    if head.first not in text and text[-1] not in head.skipped:
+        return _Ahead(len(text), len(text), "")
     start, stop = head.literals.find(text, index, False)
     literal = text[start:stop] if stop >= 0 else ""
     begin = start
@@ -86,78 +90,76 @@ class Scan:
         self._deadline = 0.0
         state = self.state
         assert state is not None
+        automaton = self.automaton
         end = len(text)
         ahead = _NOTHING_SEEN
+        in_one = True  # what is left may be a piece to read in one step
         while index < end:
-            if state.head is not None:
+            run = None
+            if state.head is not None and state.loop is not None:
                 if index > ahead.start:
                     ahead = _look_ahead(state.head.head, text, index)
                 if index < ahead.begin:
                     index = ahead.begin
-                    self._move_new_starts(state, base + index)
-                run = state.head.runs.get(ahead.literal)
-                if run is not None or state.head.keeps:
-                    index = ahead.start  # a lead is read by the way
+                    self._move(state.loop, base + index - 1)
+                if index < ahead.start and state.head.passes(ahead.literal):
+                    index = ahead.start
                 if index >= end:
                     break
-            elif state.jump is not None:
+                if index == ahead.start:
+                    run = state.head.runs.get(ahead.literal)
+            elif state.jump is not None and state.loop is not None:
                 place = state.jump(text, index)
                 if place != index:
                     index = end if place < 0 else place
-                    self._move_new_starts(state, base + index)
+                    self._move(state.loop, base + index - 1)
                     if index >= end:
                         break
-                run = None
             else:
                 run = state.chain
                 if run is not None and not text.startswith(run.text, index):
                     run = None
-            if run is not None:
-                here = base + index
-                starts = self.starts
-                self.starts = [starts[which] if which >= 0 else here - which for which in run.source]
-                state = run.state
-                index += len(run.text)
-                continue
-            char = text[index]
-            made = state.by_char.get(char)
-            if made is None:
-                made = self._step(state, char)
-            index += 1
-            following, source, marks, match = made
-            if match is not None:
-                which, marked = match
-                start = base + index if which < 0 else self.starts[which]
-                self.match = (start, self.marks[which] if marked else base + index)
-                if following.final:
-                    self.found = self.match
-                    state = following
-                    self.starts = self.marks = []
-                    break
-            elif following.final:
+            if run is None and in_one and end - index <= _MAX_PIECE:
+                in_one = False
+                run = automaton.run(state, text[index:])
+            if run is None:
+                char = text[index]
+                run = state.by_char.get(char)
+                if run is None:
+                    run = self._step(state, char)
+                if run.state is state:
+                    if not state.looped:
+                        automaton.learn_jump(state)
+                elif not run.state.chained:
+                    automaton.learn_chain(run.state)
+            self._move(run, base + index)
+            index += len(run.text)
+            state = run.state
+            if state.final:
                 self.found = self.match
-                state = following
-                self.starts = self.marks = []
                 break
-            if following is state:
-                if not state.looped:
-                    self.automaton.learn_jump(state)
-            elif not following.chained:
-                self.automaton.learn_chain(following)
-            here = base + index
-            starts = self.starts
-            self.starts = [starts[which] if which >= 0 else here for which in source]
-            if self.automaton.program.has_looks:
-                old = self.marks
-                self.marks = [
-                    here if mark else (old[which] if which >= 0 else here)
-                    for which, mark in zip(source, marks, strict=True)
-                ]
-            state = following
         self.state = state
         self.at = base + index
 
-    def _step(self, state: State, char: str) -> Transition:
+    def follow(self, run: Run) -> int:
+        """Read the text of a run of the state, with which the search is not over. Gives `hold`."""
+        self._move(run, self.at)
+        self.state = run.state
+        self.at += len(run.text)
+        return self.hold
+
+    def _move(self, run: Run, here: int) -> None:
+        """Give each thread its start, and its mark, after the run of the state from the position `here` on."""
+        starts, marks = self.starts, self.marks
+        if run.match is not None:
+            which, mark = run.match
+            start = starts[which] if which >= 0 else here - which
+            self.match = (start, marks[mark] if mark >= 0 else here - mark)
+        self.starts = [starts[which] if which >= 0 else here - which for which in run.source]
+        if run.marks is not None:
+            self.marks = [marks[which] if which >= 0 else here - which for which in run.marks]
+
+    def _step(self, state: State, char: str) -> Run:
         # Known transitions are a small fixed cost a character; only the making of new ones can be slow.
         now = monotonic()
         if not self._deadline:
@@ -166,18 +168,14 @@ class Scan:
             raise TimeoutError
         return self.automaton.step(state, char)
 
-    def _move_new_starts(self, state: State, position: int) -> None:
-        for place in state.moving:
-            self.starts[place] = self.marks[place] = position
-
     def finish(self) -> None:
         """The text ends here: `found` is the match, or stays None if there is none."""
         if self.found is not None or self.state is None:
             return
         last = self.automaton.finish(self.state)
         if last is not None:
-            which, _ = last
-            self.match = (self.starts[which], self.marks[which])
+            which, mark = last
+            self.match = (self.starts[which], self.marks[mark])
         self.found = self.match
         self.state = self.automaton.state((), False)
         self.starts = self.marks = []

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from .automaton import Run
 from .delimiter import Delimiter, Literals, Pattern, Search
 from .literals import LiteralSet
+from .scan import Scan
 
 __all__ = ["Entry", "Hit", "PatternTimeoutError", "Sentinels", "Watch", "WatchRun"]
 
@@ -103,6 +105,7 @@ class Sentinels:
 
 _RARE = "\0" * 100
 _MAX_SENTINELS = 64
+_MAX_STEPS = 4_096
 
 
 class Watch:
@@ -111,6 +114,7 @@ class Watch:
     Attributes:
         entries: the delimiters in their order.
         context: how far its patterns look back, in characters.
+        literals: those of its literal delimiters, if any.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -123,9 +127,17 @@ class Watch:
                     self.ranks.setdefault(literal, rank)
             elif isinstance(entry.delimiter, Pattern):
                 self.patterns.append((rank, entry.delimiter))
+        self.regular = all(pattern.is_regular for _, pattern in self.patterns)
         self.literals = LiteralSet(self.ranks) if self.ranks else None
+        heads = [pattern.head for _, pattern in self.patterns if pattern.head and pattern.always_has_head]
+        # One of these is in every match of a pattern, after nothing but characters out of `skipped`.
+        self.heads = LiteralSet(literal for head in heads for literal in head.literals.literals) if heads else None
+        self.skipped = "".join({char for head in heads for char in head.skipped})
+        self.all_have_heads = len(heads) == len(self.patterns)
         self.context: float = max((entry.delimiter.context for entry in self.entries), default=0)
         self._sentinels: dict[tuple[str, ...], Sentinels | None] = {}
+        # What short pieces of text do to the states of all searches; for those that decide nothing.
+        self.steps: dict[Any, tuple[Run, ...]] = {}
 
     def sentinels(self, end: LiteralSet | None) -> Sentinels | None:
         """The sentinels for this watch and the end literals; None if a delimiter can begin in too many ways."""
@@ -183,6 +195,50 @@ class WatchRun:
             if rank == hit.rank:
                 search.reset(hit.start + 1, before)
 
+    def holds(self, text: str, end: int) -> bool:
+        """Read the text, a short piece that begins at `end`, if it is known to decide nothing.
+
+        True if so, and if nothing before it can be let go either: then `safe` is what it was. False tells nothing, not
+        even whether it was read.
+        """
+        if self._hit is not None or (self._literal_hold < end and self.watch.literals is not None):
+            return False
+        searches: Any = self._searches
+        if not self.watch.regular:
+            return False
+        key = (text, *[search.state for search in searches])
+        steps = self.watch.steps
+        runs = steps.get(key)
+        if runs is None:
+            runs = self._step(text)
+            if runs is None:
+                return False
+            if len(steps) >= _MAX_STEPS:
+                steps.clear()
+            steps[key] = runs
+        held = False
+        for search, run in zip(searches, runs, strict=True):
+            if search.at != end:
+                return False
+            held = search.follow(run) <= self.safe or held
+        self._literal_at = self._literal_hold = end + len(text)
+        return held
+
+    def _step(self, text: str) -> tuple[Run, ...] | None:
+        """What the text does to the states of all searches; None if one is over with it, a literal may begin, or it is new."""
+        literals = self.watch.literals
+        if literals is not None and literals.find(text, 0, False)[0] < len(text):
+            return None
+        runs: list[Run] = []
+        for search in self._searches:
+            assert isinstance(search, Scan)
+            assert search.state is not None
+            run = search.automaton.run(search.state, text)
+            if run is None or search.state.final or run.state.final:
+                return None
+            runs.append(run)
+        return tuple(runs)
+
     def advance(self, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> Hit | None:
         """Read on up to `end`.
 
@@ -203,31 +259,34 @@ class WatchRun:
             best = self._hit or self._find_literal(text_from, end, final)
             if best is None:
                 limit = self._literal_hold
-        if self._searches:
-            for (rank, pattern), search in zip(self.watch.patterns, self._searches, strict=True):
-                if search.found is None:
-                    try:
-                        self._read(search, text_from, end, final)
-                    except (TimeoutError, MemoryError):
-                        raise PatternTimeoutError(pattern) from None
-                if search.found is None:
-                    limit = min(limit, search.hold)
+        text, base = "", end
+        for (rank, pattern), search in zip(self.watch.patterns, self._searches, strict=True):
+            found = search.found
+            if found is None:
+                at = search.at
+                try:
+                    if at < end:
+                        if at < base:  # mostly all of them are equally far
+                            text, base = text_from(at)
+                        search.scan(text, at - base, base)
+                    if final and at <= end:
+                        search.finish()
+                except (TimeoutError, MemoryError):
+                    raise PatternTimeoutError(pattern) from None
+                found = search.found
+                if found is None:
+                    hold = search.hold
+                    if hold < limit:
+                        limit = hold
                     continue
-                start, stop = search.found
-                if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
-                    best = Hit(start, stop, rank)
+            start, stop = found
+            if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
+                best = Hit(start, stop, rank)
         if best is not None and (final or best.start < limit):
             self.safe = best.start
             return best
         self.safe = end if final else limit if best is None else min(limit, best.start)
         return None
-
-    def _read(self, search: Search, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> None:
-        if search.at < end:
-            text, base = text_from(search.at)
-            search.scan(text, search.at - base, base)
-        if final and search.at <= end:
-            search.finish()
 
     def _find_literal(self, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> Hit | None:
         literals = self.watch.literals

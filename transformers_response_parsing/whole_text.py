@@ -43,22 +43,25 @@ class WholeText(RegionMachine):
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""
-        if self._plan.literal:
-            self._walk_literals()
-        elif self._literal:
-            self._end_at(self._literal)
-        else:
-            self._end_all()
+        if not (self._plan.searchable and self._walk_literals()):
+            self._begin()
+            if self._literal:
+                self._end_at(self._literal)
+            else:
+                self._end_all()
         return self._finish_message()
 
-    def _walk_literals(self) -> None:
-        """The same walk where all delimiters are literals: one search each, as long as all goes well."""
+    def _walk_literals(self) -> bool:
+        """The same walk as long as all delimiters are literals and all goes well: one search each. True if that was all."""
         text, plan, message, tools = self._text, self._plan, self._message, self._tools
         watch = plan.outside
         position = 0
+        pattern_at = self._pattern_at(0)
         while watch.literals is not None:
             start, stop = watch.literals.find(text, position, True)
-            if stop < 0:
+            if pattern_at < position:
+                pattern_at = self._pattern_at(position)
+            if stop < 0 or stop > pattern_at:
                 break
             if start > position:
                 self._start = position
@@ -84,23 +87,30 @@ class WholeText(RegionMachine):
             # Unclosed, or a close that may be data, or malformed: step by step from here.
             self._open(region, position, {})
             break
-        if self._region is None and (not self._literal or not self._straddles(position)):
+        if pattern_at < position:
+            pattern_at = self._pattern_at(position)
+        if self._region is None and pattern_at > self._length and not (self._literal and self._straddles(position)):
             self._start = position
             self._end_stretch(self._length)
             self._raise_failure()
-            return
+            return True
         if self._region is None:
             self._start = self._position = position
-        self._outside.restart(self._position, "" if self._position else None)
-        if self._literal:
-            self._end_at(self._literal)
-        else:
-            self._end_all()
+        return False
+
+    def _pattern_at(self, position: int) -> int:
+        """Where a pattern may match next, from `position` on; behind the end if nowhere."""
+        text, watch = self._text, self._plan.outside
+        start, stop = (0, -1) if watch.heads is None else watch.heads.find(text, position, True)
+        return position + len(text[position:start].rstrip(watch.skipped)) if stop >= 0 else self._length + 1
 
     def _straddles(self, position: int) -> bool:
         """Whether a delimiter may begin at the end of the text, from `position` on, and run into what follows."""
-        literals = self._plan.outside.literals
-        return literals is not None and literals.find(self._text, position, False) != (self._length, -1)
+        text, watch = self._text, self._plan.outside
+        if watch.skipped and text.endswith(tuple(watch.skipped), position):
+            return True
+        wanted = (watch.literals, watch.heads)
+        return any(one is not None and one.find(text, position, False) != (self._length, -1) for one in wanted)
 
     def _end(self) -> int:
         return self._length

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import regex
 
 from transformers_response_parsing.errors import BodyError
+from transformers_response_parsing.pattern_syntax import repetitions
 
 try:  # the modules moved in Python 3.11
     import re._constants as sre  # type: ignore[import-not-found,unused-ignore]
@@ -414,28 +415,7 @@ def _unique(items: list[Any], next_core: str) -> bool:
 
 def _is_quick(items: list[Any]) -> bool:
     """Whether matching these items from one place surely takes no more than linear time."""
-    return _unbounded(items) <= 1 or _unique(items, "\0")
-
-
-def _unbounded(items: Any) -> float:
-    """How many repeats without limit may work against each other; infinite if the items are too involved to tell."""
-    total: float = 0
-    for kind, argument in items:
-        if kind in _REPEATS:
-            _, most, repeated = argument
-            if _class(repeated):
-                total += most is sre.MAXREPEAT or most > _MAX_WINDOW
-            else:
-                total += _unbounded(repeated) if most == 1 else float("inf")
-        elif kind is sre.SUBPATTERN:
-            total += _unbounded(argument[3])
-        elif kind is sre.BRANCH:
-            total += max(map(_unbounded, argument[1]))
-        elif kind is sre.ASSERT or kind is sre.ASSERT_NOT:
-            total += _unbounded(argument[1])
-        elif kind not in _SINGLE and kind is not sre.AT:
-            return float("inf")
-    return total
+    return repetitions(items) <= 1 or _unique(items, "\0")
 
 
 def _class(items: Any) -> str:
