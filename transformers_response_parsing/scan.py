@@ -141,6 +141,11 @@ class Scan:
         self.state = state
         self.at = base + index
 
+    def passes(self, text: str) -> bool:
+        """Whether no match begins, or has begun, anywhere in the text: then it may as well be read later."""
+        state = self.state
+        return state is not None and state.head is not None and _look_ahead(state.head.head, text, 0).begin == len(text)
+
     def follow(self, run: Run) -> int:
         """Read the text of a run of the state, with which the search is not over. Gives `hold`."""
         self._move(run, self.at)

@@ -34,6 +34,10 @@ class Hit(NamedTuple):
     rank: int
 
 
+# What a piece of text does to each search; None where a search need not even read it now.
+_Step = tuple[Run | None, ...]
+
+
 class PatternTimeoutError(Exception):
     """Internal: the search for a pattern took too long, or too much memory."""
 
@@ -137,7 +141,7 @@ class Watch:
         self.context: float = max((entry.delimiter.context for entry in self.entries), default=0)
         self._sentinels: dict[tuple[str, ...], Sentinels | None] = {}
         # What short pieces of text do to the states of all searches; for those that decide nothing.
-        self.steps: dict[Any, tuple[Run, ...]] = {}
+        self.steps: dict[Any, _Step] = {}
 
     def sentinels(self, end: LiteralSet | None) -> Sentinels | None:
         """The sentinels for this watch and the end literals; None if a delimiter can begin in too many ways."""
@@ -218,20 +222,24 @@ class WatchRun:
             steps[key] = runs
         held = False
         for search, run in zip(searches, runs, strict=True):
-            if search.at != end:
-                return False
-            held = search.follow(run) <= self.safe or held
+            if run is not None:
+                if search.at != end:
+                    return False
+                held = search.follow(run) <= self.safe or held
         self._literal_at = self._literal_hold = end + len(text)
         return held
 
-    def _step(self, text: str) -> tuple[Run, ...] | None:
-        """What the text does to the states of all searches; None if one is over with it, a literal may begin, or it is new."""
+    def _step(self, text: str) -> _Step | None:
+        """What the text does to all searches; None if one is over with it, a literal may begin, or it is new to one."""
         literals = self.watch.literals
         if literals is not None and literals.find(text, 0, False)[0] < len(text):
             return None
-        runs: list[Run] = []
+        runs: list[Run | None] = []
         for search in self._searches:
             assert isinstance(search, Scan)
+            if search.passes(text):
+                runs.append(None)
+                continue
             assert search.state is not None
             run = search.automaton.run(search.state, text)
             if run is None or search.state.final or run.state.final:

@@ -21,6 +21,7 @@ __all__ = ["JsonContent", "decode_json", "decode_sequence"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,;]*")
+_BARE_OBJECT = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*[^ \t\n\r"}]')  # surely no JSON
 
 
 class _RefusedError(ValueError):
@@ -165,9 +166,9 @@ class JsonContent(Content):
         self.until_complete = args.flag("until_complete", False)
         if self.until_complete and self.allow_non_json:
             args.problem("until_complete", "needs JSON, of which it can tell the end: remove it or allow_non_json")
-        special = bool(self._unquoted_keys or self._string_delims)
+        self._special = bool(self._unquoted_keys or self._string_delims)
         self._fallback: Dialect | None = None
-        if special or not self.allow_non_json:
+        if self._special or not self.allow_non_json:
             self._fallback = Dialect(
                 unquoted_keys=self._unquoted_keys,
                 string_delims=self._string_delims,
@@ -176,10 +177,13 @@ class JsonContent(Content):
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> Any:
         """The value; with `allow_non_json` the stripped body where there is none."""
-        try:
-            value = decode_json(body, strict=self.allow_non_json, written=written)
-        except BodyError as error:
-            value = self._otherwise(body, error, written, cut_off)
+        if self._special and _BARE_OBJECT.match(body):
+            value = self._otherwise(body, BodyError("no valid JSON"), written, cut_off)
+        else:
+            try:
+                value = decode_json(body, strict=self.allow_non_json, written=written)
+            except BodyError as error:
+                value = self._otherwise(body, error, written, cut_off)
         return value if self._entry_keys is None else self._named(value)
 
     def _otherwise(self, body: str, first: BodyError, written: bool, cut_off: bool) -> Any:
@@ -188,7 +192,7 @@ class JsonContent(Content):
             try:
                 return self._reread(self._fallback, body, _on_number if written else None, not cut_off)
             except BodyError as error:
-                if self._unquoted_keys or self._string_delims:
+                if self._special:
                     first = BodyError(f"no valid JSON: {error.reason}", error.position)
         if self.allow_non_json:
             return body.strip()
