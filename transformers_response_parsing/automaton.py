@@ -411,7 +411,7 @@ class Automaton:
         if self.program.context_classes:
             return  # then a character matters even where it changes no thread
         other = self._step(state, "", self._other)
-        if other.state is not state or other.match is not None or not _is_settled(other.source):
+        if other.state is not state or not _is_settled(other):
             return
         used = {self._ops[pc][1] for pc, _ in state.threads if self._ops[pc][0] == CHAR}
         for _, obligations in state.threads:
@@ -455,8 +455,13 @@ class Automaton:
             state.chain = self._run(state, text)  # nothing matches on the way
 
 
-def _is_settled(source: tuple[int, ...]) -> bool:
-    """Whether reading on in the same way changes nothing more but where the newest threads start."""
+def _is_settled(run: Run) -> bool:
+    """Whether reading on in the same way changes only where the newest threads start and where the match ends."""
+    source = run.source
+    if run.match is not None:
+        which, mark = run.match
+        if which == _NEW or source[which] != which or mark != _NEW:
+            return False
     return all(which == _NEW or source[which] == which for which in source)
 
 
