@@ -273,8 +273,15 @@ class ResponseParser(RegionMachine):
             if self._buffer.end - self._position > _MAX_PENDING:
                 return
             pending = self._buffer.slice(self._position, self._buffer.end) + pending
-            if sentinels.find(pending) < 0:
+            start = sentinels.find(pending)
+            if start < 0:
                 return
+            if start:  # what only the beginning of an end literal held back
+                self._written.write(pending[:start])
+                self._events.append(
+                    {"type": "region_chunk", "field": plan.name, "text": pending[:start], "dirty": plan.dirty}
+                )
+                pending = pending[start:]
         self._pending = pending
         self._undecided = ""
         self._field = plan.name
