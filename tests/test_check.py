@@ -139,6 +139,32 @@ def test_an_anchor_that_is_always_the_first_fails_after_a_tool_result() -> None:
     assert set(failed) == {"after a tool result: content", "after a tool result: call"}
 
 
+@pytest.mark.parametrize("key", ["reasoning", "thinking"])
+def test_a_key_that_the_chat_template_does_not_read_fails(key: str) -> None:
+    """Though some versions of transformers rename it before they render."""
+    template = right_template(CHATML_JSON)
+    template["fields"][key] = template["fields"].pop("reasoning_content")
+    failed = failures(check_template(CHATML_JSON, template))
+    assert "reasoning + content" in failed
+    assert f"{key!r} is lost" in failed["reasoning + content"]
+    assert "one call" not in failed
+
+
+def test_a_content_key_of_ones_own_fails() -> None:
+    template = right_template(CHATML_JSON)
+    template["fields"]["answer"] = template["fields"].pop("content")
+    assert "content is missing" in failures(check_template(CHATML_JSON, template))["content only"]
+
+
+def test_a_field_that_needs_the_end_of_the_turn_fails_without_it() -> None:
+    """Servers and `skip_special_tokens=True` take that token away."""
+    template = edited(CHATML_JSON, "fields", "tool_calls", close="</tool_call><|im_end|>")
+    failed = failures(check_template(CHATML_JSON, template))
+    assert "(without the token that ends the turn)" in failed["one call"].splitlines()[0]
+    assert "parallel calls" in failed
+    assert "content only" not in failed
+
+
 def test_a_message_without_a_role_fails() -> None:
     failed = failures(check_template(CHATML_JSON, edited(CHATML_JSON, defaults=None)))
     assert "has no role" in failed["content only"]
@@ -255,6 +281,25 @@ def test_there_must_be_a_chat_template() -> None:
         check_template("", right_template(CHATML_JSON))
 
 
+UNESCAPED = CHATML_JSON.replace(
+    "{{ call.function.arguments | tojson }}",
+    "{{ '{' }}{% for key, value in call.function.arguments | items %}{{ ', ' if not loop.first }}"
+    '"{{ key }}": {% if value is string %}"{{ value }}"{% else %}{{ value | tojson }}{% endif %}{% endfor %}{{ \'}\' }}',
+)
+
+
+def test_strings_between_quotes_that_are_not_escaped() -> None:
+    """No parser could read them; this is the chat template's fault, not the response template's."""
+    report = check_template(UNESCAPED, right_template(CHATML_JSON))
+    reason = "the chat template does not escape quotes or line breaks of a quoted string"
+    assert [name for name, why in unrendered(report).items() if why == reason] == [
+        "hard arguments: quotes",
+        "hard arguments: newlines",
+        "hard arguments: brackets",
+    ]
+    assert report.ok
+
+
 # -- dialects of messages
 
 
@@ -364,6 +409,43 @@ def test_a_turn_that_does_not_follow_from_a_prompt_is_not_rendered() -> None:
     assert reasons["content only"] == "the chat template does not render the turn so that it follows from a prompt"
 
 
+GENERATION_PROMPT = "{%- if add_generation_prompt %}<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    "condition", ["add_generation_prompt", "messages[-1].role != 'assistant'"], ids=["when asked", "always"]
+)
+def test_an_answer_that_the_chat_template_has_begun_with_words(condition: str) -> None:
+    """No rendered turn has those words, so the prompt is tried without them."""
+    chat_template = CHATML_JSON.replace(GENERATION_PROMPT, f"{{%- if {condition} %}}<|im_start|>assistant\nSure: ")
+    report = check_template(chat_template, right_template(CHATML_JSON))
+    assert failures(report) == {}
+    case = next(case for case in report.cases if case.name == "content only")
+    assert case.prompt.endswith("<|im_start|>assistant\n")
+    assert case.reply == "The bridge is open on Friday.<|im_end|>"
+    assert case.notes == ("the prompt ends with 'Sure: ', which the turn as rendered has not: left out",)
+
+
+@pytest.mark.parametrize(
+    "condition", ["add_generation_prompt", "messages[-1].role != 'assistant'"], ids=["when asked", "always"]
+)
+def test_a_thought_that_the_chat_template_has_opened(condition: str) -> None:
+    chat_template = CHATML_JSON.replace(GENERATION_PROMPT, f"{{%- if {condition} %}}<|im_start|>assistant\n<think>\n")
+    report = check_template(chat_template, right_template(CHATML_JSON))
+    assert failures(report) == {}
+    cases = {case.name: case for case in report.cases}
+    assert cases["reasoning + content"].prompt.endswith("<think>\n")
+    assert cases["reasoning + content"].reply.startswith("The user asks")
+    assert not cases["content only"].prompt.endswith("<think>\n")
+
+
+def test_a_turn_whose_header_is_not_that_of_the_prompt() -> None:
+    """The prompt's end and the turn begin alike, then go apart: where the generation would begin is anybody's guess."""
+    chat_template = CHATML_JSON.replace(GENERATION_PROMPT, "{%- if add_generation_prompt %}<|im_start|>model<|sep|>\n")
+    report = check_template(chat_template, right_template(CHATML_JSON))
+    assert unrendered(report)["content only"] == "the chat template begins the turn otherwise than its prompt"
+
+
 # -- the report
 
 
@@ -379,6 +461,20 @@ def test_the_report_is_a_table_with_evidence() -> None:
     assert "rendered cases pass; 7 can't be rendered" in text
     for word in ("problem", "prompt", "reply", "expected", "message"):
         assert any(line.startswith(f"  {word}") for line in lines)
+
+
+def test_a_problem_is_one_line_of_the_table_and_has_its_excerpt_below() -> None:
+    template = edited(CHATML_JSON, "fields", "tool_calls", open="<tool_call>\n{")
+    table, _, evidence = str(check_template(CHATML_JSON, template)).partition("rendered cases pass")
+    assert "^" not in table
+    assert "^" in evidence
+
+
+def test_many_failures_are_not_all_shown_with_evidence() -> None:
+    report = check_template(CHATML_JSON, edited(CHATML_JSON, start_anchor="<|assistant|>"))
+    text = str(report)
+    assert text.count("  problem ") == 5
+    assert f"{len(report.failures) - 5} more fail" in text
 
 
 def test_the_report_is_json() -> None:

@@ -359,4 +359,5 @@ def _stands_in(value: str, reply: str, quoted: bool) -> bool:
         return value in reply
     escaped = json.dumps(value, ensure_ascii=False)[1:-1]
     twice = json.dumps(escaped, ensure_ascii=False)[1:-1]
-    return any(form in reply for form in (escaped, json.dumps(value)[1:-1], repr(value)[1:-1], twice))
+    # Python chooses its quotes by the text, so what it leaves as it is counts only between them.
+    return any(form in reply for form in (escaped, json.dumps(value)[1:-1], repr(value), twice))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,8 @@ def _check(
         if not problem:
             problem = _in_pieces(template, rendered, text, end, message, seeds)
         if problem:
-            problem += which
+            first, newline, excerpt = problem.partition("\n")
+            problem = first + which + newline + excerpt
             break
     else:
         if ids:
@@ -275,6 +277,10 @@ def _brief(value: Any) -> str:
 
 def _rendered_again(chat: ChatFormat, rendered: RenderedTurn, message: Mapping[str, Any]) -> str:
     """Whether the chat template makes the same text of the message; "" if it does."""
+    # Newer versions of transformers pass reasoning on under all three names; that must not hide that the others lose it.
+    for key in _REASONING[1:]:
+        if message.get(key) and not re.search(rf"\b{key}\b", chat.renderer.text):
+            return f"rendered again, {key!r} is lost: the chat template does not read it; name the field 'reasoning_content'"
     options = rendered.options
     original = rendered.message or {}
     whole = chat.renderer.render([*rendered.earlier, original], tools=rendered.tools, options=options)

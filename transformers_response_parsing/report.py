@@ -10,6 +10,8 @@ from typing import Any
 __all__ = ["CaseResult", "CheckReport"]
 
 _SHOWN = 600  # characters of a text in the report
+_TABLE_WIDTH = 160  # characters of a problem in its table
+_EVIDENCE = 5  # failures shown with prompt, reply and message
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,15 @@ class CheckReport:
         unrendered = len(self.cases) - len(rendered)
         lines += ["", total + (f"; {unrendered} can't be rendered" if unrendered else "")]
         lines += [f"note: {note}" for note in self.notes]
-        for case in self.failures:
+        for case in self.failures[:_EVIDENCE]:
             lines += ["", case.name, *_evidence(case)]
+        if len(self.failures) > _EVIDENCE:
+            lines += ["", f"{len(self.failures) - _EVIDENCE} more fail; `failures` has them all"]
         return "\n".join(lines)
 
 
 def _result(case: CaseResult) -> str:
-    words = "pass" if case.status == "pass" else f"FAIL  {case.detail}"
+    words = "pass" if case.status == "pass" else f"FAIL  {case.detail.partition(chr(10))[0][:_TABLE_WIDTH]}"
     options = ", ".join(f"{name}={value!r}" for name, value in (case.options or {}).items())
     return f"{words}  ({options})" if options else words
 

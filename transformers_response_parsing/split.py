@@ -58,6 +58,9 @@ def split_turn(whole: str, prompt: str, before: str, last: str, said: tuple[str,
             return found
     if whole.startswith(before) and prompt.startswith(before):
         begun = prompt[len(before) :]
+        marker = _MARKER.match(begun)
+        if marker and not _THINKING.search(marker[0]) and whole.startswith(marker[0], len(before)):
+            raise RenderError("begins the turn otherwise than its prompt")
         notes = (f"the prompt ends with {begun!r}, which the turn as rendered has not",) if begun.strip() else ()
         return Split(prompt, whole[len(before) :], notes)
     raise RenderError("does not render the turn so that it follows from a prompt")
@@ -97,6 +100,12 @@ def _find(prompt: str, header: str, begun: str, rest: str, own: int, reasons: bo
         if reasons == closed:
             return Split(prompt[: len(prompt) - len(extra)], rest[end:], (f"{note}: left out",))
         return Split(prompt, rest[end:], (note,))
+    # The prompt has begun the answer with words that this turn has not: they are left out.
+    shared = _common_length(header, rest[:own])
+    extra = header[shared:].lstrip()
+    if extra and not _MARKER.search(extra) and _MARKER.search(header[:shared]):
+        note = f"the prompt ends with {extra!r}, which the turn as rendered has not: left out"
+        return Split(prompt[: len(prompt) - len(extra)], rest[shared:], (note,))
     return None
 
 
