@@ -273,7 +273,9 @@ def test_a_chat_template_that_renders_nothing_proves_nothing() -> None:
     report = check_template("{{ raise_exception('not today') }}", right_template(CHATML_JSON))
     assert not report.rendered
     assert not report.ok
-    assert "raises TemplateError: not today" in str(report)
+    assert "raises TemplateError: not today (content only; " in str(report)
+    assert f"; and {len(report.cases) - 5 - 2} more)" in str(report)  # two need a switch for thinking
+    assert "no case can be rendered, so nothing is proven" in str(report)
 
 
 def test_there_must_be_a_chat_template() -> None:

@@ -188,7 +188,8 @@ def _doubt(chat: ChatFormat, report: CheckReport, fields: Mapping[str, Any]) -> 
     if report.failures:
         names = [case.name for case in report.failures]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"of {len(report.rendered)} conversations {len(names)} are read back wrong ({', '.join(names[:_SHOWN])}{more})"
+        verb = "is" if len(names) == 1 else "are"
+        return f"of {len(report.rendered)} conversations {len(names)} {verb} read back wrong ({', '.join(names[:_SHOWN])}{more})"
     unused = _unused(report, fields)
     has_tools = chat.renderer.reads("tools")
     if has_tools and ("tool calls" in unused or "tool_calls" not in fields):

@@ -11,6 +11,7 @@ __all__ = ["CaseResult", "CheckReport"]
 
 _SHOWN = 600  # characters of a text in the report
 _TABLE_WIDTH = 160  # characters of a problem in its table
+_NAMED = 5  # cases named for a reason why they can't be rendered
 _EVIDENCE = 5  # failures shown with prompt, reply and message
 
 
@@ -104,10 +105,11 @@ class CheckReport:
         for case in self.cases:
             if case.status == "not rendered":
                 reasons.setdefault(case.detail, []).append(case.name)
-        lines += [f"can't be rendered: {reason} ({'; '.join(names)})" for reason, names in reasons.items()]
-        total = f"{len(self.passed)} of {len(rendered)} rendered cases pass"
+        lines += [f"can't be rendered: {reason} ({_named(names)})" for reason, names in reasons.items()]
         unrendered = len(self.cases) - len(rendered)
-        lines += ["", total + (f"; {unrendered} can't be rendered" if unrendered else "")]
+        total = f"{len(self.passed)} of {len(rendered)} rendered cases pass"
+        total += f"; {unrendered} can't be rendered" * bool(unrendered)
+        lines += ["", total if rendered else "no case can be rendered, so nothing is proven"]
         lines += [f"note: {note}" for note in self.notes]
         for case in self.failures[:_EVIDENCE]:
             lines += ["", case.name, *_evidence(case)]
@@ -120,6 +122,12 @@ def _result(case: CaseResult) -> str:
     words = "pass" if case.status == "pass" else f"FAIL  {case.detail.partition(chr(10))[0][:_TABLE_WIDTH]}"
     options = ", ".join(f"{name}={value!r}" for name, value in (case.options or {}).items())
     return f"{words}  ({options})" if options else words
+
+
+def _named(cases: list[str]) -> str:
+    if len(cases) <= _NAMED:
+        return "; ".join(cases)
+    return f"{'; '.join(cases[:_NAMED])}; and {len(cases) - _NAMED} more"
 
 
 def _evidence(case: CaseResult) -> list[str]:
