@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -274,7 +275,7 @@ def test_a_chat_template_that_renders_nothing_proves_nothing() -> None:
     assert not report.rendered
     assert not report.ok
     assert "raises TemplateError: not today (content only; " in str(report)
-    assert f"; and {len(report.cases) - 5 - 2} more)" in str(report)  # two need a switch for thinking
+    assert re.search(r"; and \d+ more\)", str(report))
     assert "no case can be rendered, so nothing is proven" in str(report)
 
 
@@ -446,6 +447,18 @@ def test_a_turn_whose_header_is_not_that_of_the_prompt() -> None:
     chat_template = CHATML_JSON.replace(GENERATION_PROMPT, "{%- if add_generation_prompt %}<|im_start|>model<|sep|>\n")
     report = check_template(chat_template, right_template(CHATML_JSON))
     assert unrendered(report)["content only"] == "the chat template begins the turn otherwise than its prompt"
+
+
+def test_a_marker_is_never_cut() -> None:
+    """Calls whose turn has no header: `<` is all that the prompt's end and the turn have in common."""
+    chat_template = CHATML_JSON.replace(
+        '{%- if message.role == "assistant" %}<|im_start|>assistant',
+        '{%- if message.role == "assistant" %}{{ "" if message.tool_calls else "<|im_start|>assistant" }}',
+    ).replace("{%- for call in message.tool_calls %}\n", "{%- for call in message.tool_calls %}")
+    report = check_template(chat_template, right_template(CHATML_JSON))
+    case = next(case for case in report.cases if case.name == "one call")
+    assert case.reply.lstrip().startswith("<tool_call>")
+    assert failures(report) == {}
 
 
 # -- the report

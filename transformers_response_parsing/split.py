@@ -103,7 +103,8 @@ def _find(prompt: str, header: str, begun: str, rest: str, own: int, reasons: bo
     # The prompt has begun the answer with words that this turn has not: they are left out.
     shared = _common_length(header, rest[:own])
     extra = header[shared:].lstrip()
-    if extra and not _MARKER.search(extra) and _MARKER.search(header[:shared]):
+    markers = [marker.end() for marker in _MARKER.finditer(header)]
+    if extra and markers and markers[-1] <= shared:
         note = f"the prompt ends with {extra!r}, which the turn as rendered has not: left out"
         return Split(prompt[: len(prompt) - len(extra)], rest[shared:], (note,))
     return None
