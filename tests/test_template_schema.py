@@ -41,6 +41,7 @@ BEYOND_A_SCHEMA = {
     "it has no keys": "depends on the content type and on the groups",
     "which each element has": "depends on the content type and on the groups",
     "to it: it must be": "keys of `defaults` that are fields",
+    "then both must give lists": "compares two fields",
     "only version 1 of the format exists, not the number 1.0": "1.0 is an integer in JSON Schema",
 }
 
@@ -48,6 +49,7 @@ BEYOND_A_SCHEMA = {
 # (SPEC 7, difference 5) -> what happens there.
 LATER_THERE = {
     "must be true or false": "any value is taken by its truth; null makes a field obligatory",
+    "then both must give lists": "compares two fields",
     "only version 1 of the format exists": "true and 1.0 pass for 1",
     "nothing supplies": "KeyError for each text that has the region",
     "it has no keys": "ValueError for each text that has the region",
