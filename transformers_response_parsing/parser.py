@@ -297,11 +297,12 @@ class ResponseParser(RegionMachine):
         """Whether the text, which may be within a delimiter, decides nothing. Then it is dealt with."""
         run, end, ender = self._run, self._buffer.end, self._ender
         if (
-            len(text) > _MAX_PIECE
-            or self._position == end
+            self._position == end
+            or not isinstance(run, WatchRun)
+            or not run.watch.patterns
+            or len(text) > _MAX_PIECE
             or self._doubt is not None
             or self._stalled is not None
-            or not isinstance(run, WatchRun)
             or (ender is not None and (self._undecided or ender.find(text, 0, False)[0] < len(text)))
             or not run.holds(text, end)
         ):

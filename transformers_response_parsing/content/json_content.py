@@ -78,10 +78,13 @@ def decode_json(text: str, *, strict: bool = False, written: bool = False) -> An
         BodyError: no JSON (NaN and infinities are none), nested deeper than `limits.MAX_DEPTH`, or an integer of more
             than `limits.MAX_INT_DIGITS` digits.
     """
+    start = 0 if text[:1] == "{" else _SPACE.match(text).end()  # type: ignore[union-attr]  # it matches the empty string
     try:
-        value = _DECODERS[strict, written].decode(text)
+        value, end = _DECODERS[strict, written].raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         raise _fault(error) from None
+    if end < len(text) and (end := _SPACE.match(text, end).end()) < len(text):  # type: ignore[union-attr]
+        raise BodyError("no valid JSON: Extra data", end)
     # Each level needs a bracket: few brackets, no need to look.
     if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(value):
         raise BodyError(_TOO_DEEP)
