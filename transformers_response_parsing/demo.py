@@ -10,7 +10,7 @@ import time
 from importlib import resources
 from typing import Any
 
-from .cli_console import Console
+from .cli.console import Console
 from .demo_view import EventView
 from .errors import ResponseParsingError
 from .library import get_template

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .cli_console import Console
+from .cli.console import Console
 from .demo_view import EventView
 from .errors import ResponseParsingError
 from .library import find_template, get_template

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .cli_console import Console
+from .cli.console import Console
 
 __all__ = ["EventView"]
 

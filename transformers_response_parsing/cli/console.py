@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 __all__ = ["Console"]
 
@@ -39,6 +41,11 @@ class Console:
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self.color = (self.interactive and not plain) if color is None else color
 
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Console:
+        """The console that the options common to all commands ask for."""
+        return cls(color=False if arguments.no_color else None)
+
     @property
     def width(self) -> int:
         """Columns of the terminal; 80 where there is none."""
@@ -58,6 +65,10 @@ class Console:
     def line(self, text: str = "", *styles: str) -> None:
         """Write a line."""
         self.write(f"{self.style(text, *styles)}\n")
+
+    def json(self, value: Any, *, compact: bool = False) -> None:
+        """Write a value as JSON, over several lines or (`compact`) in one."""
+        self.line(json.dumps(value, ensure_ascii=False, indent=None if compact else 2))
 
     def hint(self, text: str) -> None:
         """A line for people, not for programs: to `err`."""

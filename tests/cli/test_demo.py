@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line, as a person uses it: what is on which stream, exit codes, colours."""
+"""`response-template demo`: the recordings, live, and how events look in a terminal."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 
-from transformers_response_parsing import cli, cli_demo, demo
+from transformers_response_parsing import demo
 from transformers_response_parsing.cli import main
-from transformers_response_parsing.cli_console import Console
+from transformers_response_parsing.cli.console import Console
 from transformers_response_parsing.demo import play_recordings, recordings, token_pieces
 from transformers_response_parsing.demo_live import choose_template
 from transformers_response_parsing.demo_view import EventView
@@ -32,27 +31,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "transformers_response_parsing", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-        check=False,
-    )
-
-
 def test_demo_shows_all_four_families_and_exits_with_0() -> None:
     """Results on stdout, the hint on stderr, and no colours into a pipe."""
     done = run("demo")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     for title in ("SmolLM3", "Qwen3.5", "gpt-oss", "Cohere"):
-        assert title in done.stdout
-    assert "┌ reasoning_content" in done.stdout
-    assert ESCAPE not in done.stdout
-    assert "--model" not in done.stdout
-    assert "response-template demo --model" in done.stderr
+        assert title in done.out
+    assert "┌ reasoning_content" in done.out
+    assert ESCAPE not in done.out
+    assert "--model" not in done.out
+    assert "response-template demo --model" in done.err
 
 
 def test_demo_of_one_family_ends_with_its_message(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,63 +51,18 @@ def test_demo_of_one_family_ends_with_its_message(capsys: pytest.CaptureFixture[
     assert second["function"]["name"] == "run_code"
 
 
+def test_recordings_as_json_are_one_a_line() -> None:
+    done = run("demo", "--json", "--family", "gptoss")
+    assert (done.code, done.err) == (0, "")
+    assert [json.loads(line)["family"] for line in done.out.splitlines()] == ["gptoss"]
+    assert run("demo", "--json", "--model", "x").code == 2
+
+
 def test_unknown_recording_is_an_error_that_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--family", "llama9"]) == 1
+    assert main(["demo", "--family", "llama9"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "error: no recording of 'llama9'; there are: smollm3, qwen3_5, gptoss, cohere\n"
-
-
-def test_debug_shows_the_traceback() -> None:
-    done = run("demo", "--family", "llama9", "--debug")
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr
-
-
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["demo", "--speed", "fast"], ["demo", "--speed", "0"]])
-def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    assert "usage: response-template" in capsys.readouterr().err
-
-
-def test_a_usage_error_exits_with_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A command can say so, too, of arguments that only together make no sense."""
-
-    def refuse(arguments: Any) -> int:
-        msg = "not both"
-        raise cli.UsageError(msg)
-
-    monkeypatch.setattr(cli_demo, "_run", refuse)
-    assert main(["demo"]) == 2
-    assert capsys.readouterr().err == "error: not both\n"
-
-
-def test_ctrl_c_exits_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(*arguments: Any, **options: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(demo, "play_recordings", interrupt)
-    assert main(["demo"]) == 130
-    assert capsys.readouterr().err == ""
-
-
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    """`response-template demo | head -1` prints one line and no traceback."""
-    command = f'"{sys.executable}" -m transformers_response_parsing demo | head -1'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.stdout.count("\n") == 1
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipe" not in done.stderr
-
-
-@pytest.mark.parametrize("command", ["", "demo"])
-def test_help_has_examples_or_leads_to_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main([*command.split(), "--help"])
-    assert stopped.value.code == 0
-    assert "example" in capsys.readouterr().out
 
 
 def test_live_demo_without_torch_says_what_to_install(
@@ -128,7 +71,7 @@ def test_live_demo_without_torch_says_what_to_install(
     from transformers_response_parsing import demo_live
 
     monkeypatch.setattr(demo_live.importlib.util, "find_spec", lambda name: None)
-    assert main(["demo", "--model", "some/model"]) == 1
+    assert main(["demo", "--model", "some/model"]) == 2
     assert "pip install torch" in capsys.readouterr().err
 
 
@@ -148,9 +91,9 @@ def test_live_demo_with_a_model() -> None:
         *("demo", "--model", str(folder), "--gguf-file", gguf, "--template", "qwen3"),
         *("--prompt", "Say hello.", "--max-new-tokens", "12"),
     )
-    assert done.returncode == 0, done.stderr
-    assert "response template: the family qwen3, as asked for" in done.stderr
-    streamed, _, message = done.stdout.partition("The message\n")
+    assert done.code == 0, done.err
+    assert "response template: the family qwen3, as asked for" in done.err
+    streamed, _, message = done.out.partition("The message\n")
     content = json.loads(message)["content"]
     assert content
     shown = "".join(line.removeprefix("  │ ") for line in streamed.splitlines() if line.startswith("  │ "))

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 
-from .cli_console import Console
+from .console import Console
+from .usage import UsageError
 
 __all__ = ["register"]
 
@@ -26,6 +28,7 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
         _run,
         summary="watch outputs of chat models become messages, recorded ones or live from a model",
         examples=_EXAMPLES,
+        details="With --json the recordings themselves are written, one a line, and nothing is played.",
     )
     demo.add_argument("--family", metavar="NAME", help="only this recording: smollm3, qwen3_5, gptoss or cohere")
     demo.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="times the normal speed (default: 1)")
@@ -43,9 +46,11 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    console = Console(color=False if arguments.no_color else None)
+    console = Console.of(arguments)
     if arguments.model is not None:
-        from .demo_live import play_model
+        if arguments.json:
+            raise UsageError("--json and --model don't go together: a live demo is for people")
+        from transformers_response_parsing.demo_live import play_model
 
         play_model(
             console,
@@ -56,8 +61,16 @@ def _run(arguments: argparse.Namespace) -> int:
             max_new_tokens=arguments.max_new_tokens,
         )
         return 0
-    from .demo import play_recordings
+    from transformers_response_parsing.demo import play_recordings, recordings
 
+    families = [recording["family"] for recording in recordings()]
+    if arguments.family not in (None, *families):
+        raise UsageError(f"no recording of {arguments.family!r}; there are: {', '.join(families)}")
+    if arguments.json:
+        for recording in recordings():
+            if arguments.family in (None, recording["family"]):
+                console.line(json.dumps(recording, ensure_ascii=False))
+        return 0
     delayed = console.interactive and not arguments.no_delay
     play_recordings(console, family=arguments.family, speed=arguments.speed if delayed else None)
     return 0
