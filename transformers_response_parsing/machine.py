@@ -7,6 +7,8 @@ it is in a region, in a delimiter, or unclaimed. One region is open at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from . import limits
@@ -37,29 +39,29 @@ class _DoubtfulClose:
 class RegionMachine:
     """Walks through a text, opening and closing regions. Subclasses supply the text and hear what happens."""
 
+    # Where a walk begins, in the class: a short text is parsed in less time than setting all of this takes.
+    _position = 0
+    _run: WatchRun | ValueEndRun | None = None
+    # The explicit region that is open, if any; else text goes to the implicit field.
+    _region: FieldPlan | None = None
+    _start = 0  # where the body of the region (or the stretch of implicit text) begins
+    _groups: Mapping[str, str] = MappingProxyType({})
+    _depth = 0  # regions of the same field inside of the open one, where it nests
+    _empty_open = -1  # where an empty match opened a region: not twice at the same place
+    _scanner: JsonScanner | None = None
+    _scanned = 0
+    _doubt: _DoubtfulClose | None = None
+    _endless: frozenset[str] = frozenset()  # closers of strings that are not in the rest of the text
+    _failure: OutputError | None = None
+    _stalled: tuple[bool, Hit] | None = None  # an empty match to skip once more text is there; outside?
+    _outside: WatchRun
+
     def __init__(self, template: ResponseTemplate, tools: ToolSchemas | None, keep: bool) -> None:
-        plan = template.plan
         self._template = template
-        self._plan = plan
+        self._plan = template.plan
         self._tools = tools
         self._keep = keep
-        self._message = Message(plan)
-        self._position = 0
-        self._run: WatchRun | ValueEndRun | None = None
-        # The explicit region that is open, if any; else text goes to the implicit field.
-        self._region: FieldPlan | None = None
-        self._start = 0  # where the body of the region (or the stretch of implicit text) begins
-        self._groups: dict[str, str] = {}
-        self._depth = 0  # regions of the same field inside of the open one, where it nests
-        self._empty_open = -1  # where an empty match opened a region: not twice at the same place
-        self._scanner: JsonScanner | None = None
-        self._scanned = 0
-        self._doubt: _DoubtfulClose | None = None
-        self._endless: set[str] = set()  # closers of strings that are not in the rest of the text
-        self._failure: OutputError | None = None
-        self._stalled: tuple[bool, Hit] | None = None  # an empty match to skip once more text is there; outside?
-
-    _outside: WatchRun
+        self._message = Message(template.plan)
 
     def _begin(self) -> None:
         """Begin the walk at `position`, or in the region that was opened there."""
@@ -393,7 +395,7 @@ class RegionMachine:
             if not final:
                 return False
             if doubt.scanner.state == "string":
-                self._endless.add(doubt.scanner.closer)
+                self._endless |= {doubt.scanner.closer}
         self._doubt = None
         if verdict == "data":
             self._scanned = doubt.at

@@ -433,7 +433,7 @@ class ResponseParser(RegionMachine):
             "_light_run",
             "_sentinels",
         ):
-            del state[name]
+            state.pop(name, None)
         state["outside"] = self._outside.save()
         state["run"] = None if self._run is None or self._run is self._outside else self._run.save()
         state["region"] = None if self._region is None else self._region.field.index

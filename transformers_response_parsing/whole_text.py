@@ -56,7 +56,8 @@ class WholeText(RegionMachine):
         text, plan, message, tools = self._text, self._plan, self._message, self._tools
         watch = plan.outside
         position = 0
-        pattern_at = self._pattern_at(0)
+        nowhere = self._length + 1
+        pattern_at = nowhere if watch.heads is None else self._pattern_at(0)
         while watch.literals is not None:
             start, stop = watch.literals.find(text, position, True)
             if pattern_at < position:
