@@ -20,12 +20,12 @@ from typing import Any
 from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.hub_file import package_version
 
-from . import demo, find, ls, parse, show, stream
+from . import check, demo, find, lint, ls, parse, pull, push, show, stream
 from .usage import UsageError, one_line_first
 
 __all__ = ["build_parser", "main"]
 
-_COMMANDS: tuple[Any, ...] = (demo, ls, show, find, parse, stream)
+_COMMANDS: tuple[Any, ...] = (demo, ls, show, find, parse, stream, lint, check, push, pull)
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # as shells report SIGINT and SIGPIPE
 
 
@@ -52,12 +52,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read us has gone, `head` for example; Python's own flush at exit must not complain, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
-    except (ResponseParsingError, OSError, ImportError) as error:
-        if debug:
+    except Exception as error:
+        if debug or not _is_foreseen(error):
             raise
         sys.stderr.write(f"error: {one_line_first(error)}\n")
         return 1 if isinstance(error, ResponseParsingError) and not isinstance(error, UsageError) else 2
     return code
+
+
+def _is_foreseen(error: Exception) -> bool:
+    """Whether its words say enough: ours, the system's, those of the Hub's client. Anything else is a bug, with a traceback."""
+    client = type(error).__module__.partition(".")[0] in {"huggingface_hub", "httpx", "requests"}
+    return client or isinstance(error, (ResponseParsingError, OSError, ImportError))
 
 
 def _speak_utf8() -> None:

@@ -14,7 +14,7 @@ from .console import Console
 from .inputs import load_named_template, load_tokenizer, parsed_json, read_json, read_text
 from .usage import UsageError
 
-__all__ = ["Generation", "Request", "add_arguments"]
+__all__ = ["TEMPLATE_HELP", "Generation", "Request", "add_arguments"]
 
 TEMPLATE_HELP = "family, model id, JSON file, chat template, folder or repository (see `response-template ls`)"
 

@@ -85,12 +85,13 @@ def library_entry(name: str) -> TemplateEntry:
         raise UsageError(advice) from None
 
 
-def load_named_template(name: str) -> NamedTemplate:
+def load_named_template(name: str, *, portable: bool = False) -> NamedTemplate:
     """The response template that is meant by a name.
 
     Args:
         name: a file (a template; a file of the library or a `tokenizer_config.json`, which have one inside; a chat template in
             Jinja, for which the library is asked), a folder, a family, a model id of the library, or a repository.
+        portable: of a family that has two, the one that transformers reads, too.
 
     Raises:
         UsageError: there is nothing of that name.
@@ -114,21 +115,21 @@ def load_named_template(name: str) -> NamedTemplate:
         if not _may_be_repository(name):
             raise
         return _of_repository(name)
-    return NamedTemplate(ResponseTemplate.load(entry.response_template), f"family {entry.name}")
+    chosen = (entry.portable_template if portable else None) or entry.response_template
+    return NamedTemplate(ResponseTemplate.load(chosen), f"family {entry.name}")
 
 
 def _of_repository(name: str) -> NamedTemplate:
     """The repository's (or folder's) own template, else the library's for its chat template."""
-    from transformers_response_parsing.hub_file import read_config
     from transformers_response_parsing.json_edit import JsonTextError, read_key
 
-    file = read_config(name, revision=None, token=None, missing_ok=True)
+    config = _file_of(name, _CONFIG)
     try:
-        own = None if file.text is None else read_key(file.text, "response_template")
+        own = None if config is None else read_key(config, "response_template")
     except JsonTextError as error:
-        raise ResponseParsingError(f"{file.place} can't be used: {error}") from None
+        raise ResponseParsingError(f"{name}/{_CONFIG} can't be used: {error}") from None
     if isinstance(own, dict):
-        return NamedTemplate(ResponseTemplate.load(own), f"the one in {file.place}")
+        return NamedTemplate(ResponseTemplate.load(own), f"the one in {name}/{_CONFIG}")
     return _found(chat_template_of(name), name)
 
 
@@ -154,18 +155,15 @@ def chat_template_of(name: str) -> str | dict[str, str]:
         ResponseParsingError: there is no chat template.
     """
     path = Path(name)
-    if path.is_dir():
-        files = {file: _optional_text(path / file) for file in (_CHAT_TEMPLATE, _CONFIG)}
-    elif path.is_file() or not _may_be_repository(name):
-        text = read_text(name)
-        if path.suffix != ".json":
-            return text
-        files = {_CHAT_TEMPLATE: None, _CONFIG: text}
+    jinja: str | None = None
+    if path.is_dir() or (_may_be_repository(name) and not path.is_file()):
+        jinja, config = _file_of(name, _CHAT_TEMPLATE), _file_of(name, _CONFIG)
+    elif path.suffix == ".json":
+        config = read_text(name)
     else:
-        files = {file: _downloaded(name, file) for file in (_CHAT_TEMPLATE, _CONFIG)}
-    if files[_CHAT_TEMPLATE]:
-        return files[_CHAT_TEMPLATE] or ""
-    config = files[_CONFIG]
+        return read_text(name)
+    if jinja:
+        return jinja
     texts = _in_config(parsed_json(config, f"{name}: {_CONFIG}")) if config else {}
     if not texts:
         raise ResponseParsingError(f"{name} has no chat template")
@@ -179,17 +177,17 @@ def _in_config(config: Any) -> dict[str, str]:
     return {} if value is None else chat_templates(value)
 
 
-def _optional_text(path: Path) -> str | None:
-    return read_text(str(path)) if path.is_file() else None
-
-
-def _downloaded(repo_id: str, file: str) -> str | None:
+def _file_of(name: str, file: str) -> str | None:
+    """The text of a file of a folder or repository; None if there is no such file."""
+    if Path(name).is_dir():
+        path = Path(name) / file
+        return read_text(str(path)) if path.is_file() else None
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     from transformers_response_parsing.hub_file import hub_api
 
     try:
-        return read_text(hub_api(None).hf_hub_download(repo_id, file))
+        return read_text(hub_api(None).hf_hub_download(name, file))
     except LocalEntryNotFoundError:  # the Hub was not asked
         raise
     except EntryNotFoundError:

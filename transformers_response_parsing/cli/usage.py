@@ -10,7 +10,7 @@ from transformers_response_parsing.errors import ResponseParsingError
 __all__ = ["UsageError", "one_line_first"]
 
 # What huggingface_hub begins with when it has more to say.
-_HTTP_STATUS = re.compile(r"\d{3} (?:Client|Server) Error\. \(Request ID: .*\)")
+_HTTP_STATUS = re.compile(r"\d{3} (?:Client|Server) Error\.(?: \(Request ID: .*\))?")
 
 
 class UsageError(ResponseParsingError):
