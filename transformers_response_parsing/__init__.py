@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .hf import ResponseStreamer, disable, enable, status
     from .hub import PulledTemplate, PushResult, plan_push, pull_template, push_template
     from .library import TemplateEntry, TemplateMatch, find_template, get_template, list_templates
+    from .limits import set_search_timeout
     from .parser import ResponseParser, parse_response
     from .push_plan import PushPlan, TemplateExistsError
     from .report import CaseResult, CheckReport
@@ -46,6 +47,7 @@ __all__ = (
     "plan_push",
     "pull_template",
     "push_template",
+    "set_search_timeout",
     "status",
 )
 
@@ -75,6 +77,7 @@ _HOMES = {
     "plan_push": "hub",
     "pull_template": "hub",
     "push_template": "hub",
+    "set_search_timeout": "limits",
     "status": "hf",
 }
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 __all__ = [
     "MAX_DEPTH",
     "MAX_FIELDS",
@@ -14,10 +17,35 @@ __all__ = [
     "MAX_TEMPLATE_DEPTH",
     "MAX_TEMPLATE_INTEGER_BITS",
     "SEARCH_TIMEOUT",
+    "set_search_timeout",
 ]
 
 SEARCH_TIMEOUT: float = 5.0
 """Seconds one search with a regex of a template may take. Template regexes come from the Hub."""
+
+
+def set_search_timeout(seconds: float) -> float:
+    """Set how long one search with a regex of a template may take, for the whole process.
+
+    The default of 5 seconds is for programs that would rather wait than fail. A server that parses in its event loop wants
+    less: searches that end at all end within milliseconds.
+
+    Args:
+        seconds: more than 0.
+
+    Returns:
+        What it was before.
+
+    Raises:
+        ValueError: it is not a number above 0.
+    """
+    global SEARCH_TIMEOUT
+    given: Any = seconds
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
+        raise ValueError(f"the time limit must be a number of seconds above 0, not {seconds!r}")
+    before, SEARCH_TIMEOUT = SEARCH_TIMEOUT, float(seconds)
+    return before
+
 
 MAX_DEPTH: int = 200
 """Levels of nesting a parsed JSON value may have: `copy.deepcopy` and `json.dumps` still work on it, at two Python

@@ -14,11 +14,14 @@ from typing import Any
 
 import regex
 
+from . import limits
+from .backtracking import slow_text
 from .errors import Problem
-from .limits import SEARCH_TIMEOUT
 from .source import join_path
 
-__all__ = ["can_match_nothing", "pattern_warnings", "template_warnings"]
+__all__ = ["can_match_nothing", "pattern_warnings", "slow_patterns", "template_warnings"]
+
+_MOST_SHOWN = 40
 
 _FIELD_NAMES = ("role", "reasoning_content", "content", "tool_calls")
 # What other APIs call the same thing.
@@ -105,7 +108,7 @@ def can_match_nothing(pattern: str) -> bool:
         return False  # trying it may take a gigabyte: (?R)a never ends
     try:
         # Between characters that no pattern names.
-        match = regex.compile(pattern, regex.DOTALL).match("\ue000\ue001\ue002", 1, timeout=SEARCH_TIMEOUT)
+        match = regex.compile(pattern, regex.DOTALL).match("\ue000\ue001\ue002", 1, timeout=limits.SEARCH_TIMEOUT)
     except (TimeoutError, MemoryError):
         return False
     return match is not None and match.end() == 1
@@ -143,6 +146,26 @@ def template_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
     for name, spec in fields.items():
         if not {"open", "open_pattern"} & spec.keys():
             yield from _shadowed_closes(spec, join_path("fields", name), opened)
+
+
+def slow_patterns(template: Mapping[str, Any]) -> Iterator[Problem]:
+    """Warnings about patterns of a valid template (its source) that a backtracking engine can't end in time."""
+    for path, pattern in _patterns(template, ""):
+        text = slow_text(pattern)
+        if text is not None:
+            shown = repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+            yield Problem(path, f"backtracks without end on {shown}: let no text match a repetition in two ways")
+
+
+def _patterns(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """(path, pattern) of every regex of a template."""
+    if not isinstance(value, dict):
+        return
+    for key, item in value.items():
+        if isinstance(item, str) and (key.endswith("_pattern")):
+            yield join_path(path, key), item
+        elif key != "defaults" and key != "transform":
+            yield from _patterns(item, join_path(path, key))
 
 
 def _anchor_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:

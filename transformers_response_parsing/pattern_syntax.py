@@ -40,6 +40,8 @@ __all__ = [
     "parse_pattern",
     "reach",
     "repetitions",
+    "sre",
+    "sre_parse",
 ]
 
 # The kinds of operation.

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import regex
 
+from transformers_response_parsing import limits
 from transformers_response_parsing.errors import BodyError
 from transformers_response_parsing.pattern_syntax import repetitions
 
@@ -50,26 +50,36 @@ _CATEGORIES = {
 }
 
 
+class _Limited:
+    """A match that may take as long as the time limit says at that moment."""
+
+    __slots__ = ("_match",)
+
+    def __init__(self, match: Any) -> None:
+        self._match = match
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._match(*arguments, timeout=limits.SEARCH_TIMEOUT)
+
+
 class TagFinder:
     """Finds the tags of a `tag_pattern` in a body.
 
     Args:
         source: the pattern.
         compiled: the same, compiled by `regex` with DOTALL.
-        timeout: seconds one search may take.
 
     Attributes:
         chain: the pieces and gaps of the pattern, or None if `regex` does it all.
     """
 
-    def __init__(self, source: str, compiled: Any, timeout: float) -> None:
+    def __init__(self, source: str, compiled: Any) -> None:
         self._source = source
         self._regex = compiled
-        self._timeout = timeout
         index = compiled.groupindex
         self._groups: tuple[int, int] = (index["key"], index["value"])
         self._raw: int | None = index.get("raw")
-        self.chain = _analyse(source, timeout)
+        self.chain = _analyse(source)
 
     def find(self, body: str) -> Iterator[Tag]:
         """The tags, left to right, without overlaps.
@@ -79,7 +89,7 @@ class TagFinder:
         """
         try:
             if self.chain is None:
-                yield from self._plain(body, 0, self._timeout)
+                yield from self._plain(body, 0, limits.SEARCH_TIMEOUT)
             elif len(body) <= _SHORT and self.chain.quick:
                 # No plan beats `regex` here, and there is not enough text for it to lose its way in.
                 yield from self._plain(body, 0, None)
@@ -89,7 +99,7 @@ class TagFinder:
             raise BodyError(f"the search for tag_pattern {self._source!r} took too long") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TagFinder, (self._source, self._regex, self._timeout)
+        return TagFinder, (self._source, self._regex)
 
     def _plain(self, body: str, start: int, timeout: float | None) -> Iterator[Tag]:
         (key_group, value_group), raw = self._groups, self._raw
@@ -110,7 +120,7 @@ class TagFinder:
             yield tag
             at = tag[1]
         if search.hand_over is not None:
-            yield from self._plain(body, search.hand_over, self._timeout)
+            yield from self._plain(body, search.hand_over, limits.SEARCH_TIMEOUT)
 
 
 class _Piece(NamedTuple):
@@ -250,7 +260,7 @@ class _Search:
         return known
 
 
-def _analyse(source: str, timeout: float) -> _Chain | None:
+def _analyse(source: str) -> _Chain | None:
     """The chain of a pattern, or None if it is none or the two regex dialects may read it differently."""
     if _OTHER_DIALECT.search(source):
         return None
@@ -277,12 +287,12 @@ def _analyse(source: str, timeout: float) -> _Chain | None:
     pieces: list[_Piece] = []
     following = ""
     for part, piece_tree in zip(reversed(parts), reversed(trees), strict=True):
-        piece = _piece(part, piece_tree, following, timeout)
+        piece = _piece(part, piece_tree, following)
         if piece is None:
             return None
         pieces.insert(0, piece)
         following = piece.core
-    return _Chain(tuple(pieces), tuple(gaps), all(not isinstance(piece.match, partial) for piece in pieces))
+    return _Chain(tuple(pieces), tuple(gaps), all(not isinstance(piece.match, _Limited) for piece in pieces))
 
 
 def _parse(source: str) -> Any:
@@ -326,7 +336,7 @@ def _flat(items: Any) -> list[Any]:
     return result
 
 
-def _piece(source: str, tree: Any, next_core: str, timeout: float) -> _Piece | None:
+def _piece(source: str, tree: Any, next_core: str) -> _Piece | None:
     """The piece with this source, or None if it has no lead, core and rest that can be told apart."""
     items = _flat(tree)
     if any(kind is sre.GROUPREF or kind is sre.GROUPREF_EXISTS for kind, _ in _walk(tree)):
@@ -343,7 +353,7 @@ def _piece(source: str, tree: Any, next_core: str, timeout: float) -> _Piece | N
     compiled = regex.compile(source, regex.DOTALL)
     return _Piece(
         # A time limit costs ten times what a short match does.
-        match=compiled.match if _is_quick(items) else partial(compiled.match, timeout=timeout),
+        match=compiled.match if _is_quick(items) else _Limited(compiled.match),
         core=core,
         window=window,
         in_lead=regex.compile(_class(items[0][1][2])).match if window < 0 else None,

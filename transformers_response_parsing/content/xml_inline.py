@@ -8,7 +8,6 @@ from typing import Any
 
 import regex
 
-from transformers_response_parsing import limits
 from transformers_response_parsing.errors import BodyError
 
 from .base import Arguments, Content
@@ -92,4 +91,4 @@ def _finder(args: Arguments) -> TagFinder | None:
         return None
     if "raw" in compiled.groupindex:
         args.extension("tag_pattern")
-    return TagFinder(pattern, compiled, limits.SEARCH_TIMEOUT)
+    return TagFinder(pattern, compiled)

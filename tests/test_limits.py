@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No search with a pattern of a template takes longer than the program allows, and what took too long is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import transformers_response_parsing as trp
+from transformers_response_parsing import limits
+from transformers_response_parsing.backtracking import slow_text
+from transformers_response_parsing.lint import slow_patterns
+
+# Not regular (a back-reference), so left to a backtracking engine, and exponential on ENDLESS.
+HOSTILE = r"<(['\"])(?:a|a)*\1>"
+ENDLESS = "<'" + "a" * 60 + '">'
+
+
+@pytest.fixture
+def short() -> Iterator[None]:
+    before = trp.set_search_timeout(0.05)
+    yield
+    trp.set_search_timeout(before)
+
+
+def template(field: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"start_anchor": "<A>", "fields": {"r": field}, **more}
+
+
+def stream(text: str, source: dict[str, Any], prefix: str) -> None:
+    parser = trp.ResponseParser(source, prefix)
+    parser.feed(text)
+    parser.finalize()
+
+
+def test_it_is_one_for_the_process_and_can_be_put_back() -> None:
+    assert limits.SEARCH_TIMEOUT == 5.0
+    assert trp.set_search_timeout(1) == 5.0
+    assert trp.set_search_timeout(5.0) == 1.0
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("inf"), float("nan"), True, "1", None])
+def test_it_is_a_number_of_seconds(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="a number of seconds above 0"):
+        trp.set_search_timeout(wrong)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("key", ["open_pattern", "close_pattern"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_delimiter_that_takes_longer_is_an_error_with_its_path(key: str, streamed: bool) -> None:
+    field = (
+        {"open_pattern": HOSTILE, "close": "<e>"}
+        if key == "open_pattern"
+        else {"open": "<t>", "close_pattern": HOSTILE}
+    )
+    text = ENDLESS if key == "open_pattern" else "<t>" + ENDLESS
+    parse = stream if streamed else trp.parse_response
+    with pytest.raises(trp.OutputError, match=rf"fields\.r\.{key}.*took longer than 0\.05 s"):
+        parse(text, template(field), prefix="")
+
+
+@pytest.mark.usefixtures("short")
+def test_an_anchor_that_takes_longer_is_an_error_with_its_path() -> None:
+    hostile = {"start_anchor_pattern": HOSTILE, "fields": {"content": {}}}
+    with pytest.raises(trp.OutputError, match=r"start_anchor_pattern.*took longer than 0\.05 s on the prompt"):
+        trp.parse_response("x", hostile, prefix=ENDLESS)
+
+
+@pytest.mark.usefixtures("short")
+def test_tags_that_take_longer_make_the_region_malformed() -> None:
+    tags = r"<(['\"])(?P<key>(?:a|a)*)\1>(?P<value>x)"
+    field = {"open": "<t>", "close": "<e>", "content": "xml-inline", "content_args": {"tag_pattern": tags}}
+    message = trp.parse_response(f"<t>{ENDLESS}<e>", template(field), prefix="", on_error="keep")
+    assert message["malformed"][0]["raw"] == ENDLESS
+    assert "took too long" in message["malformed"][0]["error"]
+
+
+@pytest.mark.parametrize("pattern", [r"(?:a|a)*b", r"<t>(?:x|y|xy)+z", HOSTILE])
+def test_patterns_that_backtrack_without_end_are_found(pattern: str) -> None:
+    assert slow_text(pattern)
+    source = template({"open_pattern": pattern, "close": "<e>"})
+    problems = list(slow_patterns(source))
+    assert [problem.path for problem in problems] == ["fields.r.open_pattern"]
+    assert "backtracks without end on" in problems[0].message
+
+
+@pytest.mark.parametrize("pattern", [r"\s*<tool_call>", r"<f=(?P<n>[^>]+)>", r"(?:ab|cd)+", r"[^<]*</t>", r"a{2,}b?"])
+def test_others_are_not_accused(pattern: str) -> None:
+    assert slow_text(pattern) is None
+
+
+def test_no_pattern_of_the_library_backtracks_without_end() -> None:
+    found = {
+        entry.name: [str(problem) for problem in slow_patterns(entry.response_template)]
+        for entry in trp.list_templates()
+    }
+    assert {name: problems for name, problems in found.items() if problems} == {}
