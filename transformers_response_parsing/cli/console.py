@@ -15,6 +15,8 @@ __all__ = ["Console"]
 _RESET = "\x1b[0m"
 _CODES = {
     "bold": "1",
+    "underline": "4",
+    "reverse": "7",
     "dim": "2",
     "red": "31",
     "green": "32",
