@@ -20,10 +20,10 @@ from .usage import UsageError, one_line_first
 __all__ = ["register"]
 
 _EXAMPLES = """\
-  response-template check ./my-model                        the template it has, or the library's
+  response-template check ./my-model                      # the template it has, or the library's
   response-template check chat_template.jinja --template template.json
   response-template check Qwen/Qwen3-8B --template qwen3 --json
-  response-template check chat_templates/*.jinja            a line for each"""
+  response-template check chat_templates/*.jinja          # a line for each"""
 _DETAILS = """\
 Conversations are rendered with the model's chat template, each last turn is cut off where generation would start, parsed (whole,
 in pieces and, with a tokenizer, from token ids), and rendered again. A case passes if the message is the one that was rendered and

@@ -13,9 +13,9 @@ from .usage import UsageError
 __all__ = ["register"]
 
 _EXAMPLES = """\
-  response-template demo                                   four recorded outputs, about 15 seconds
-  response-template demo --family qwen3_5 --speed 0.5      one of them, at half the speed
-  response-template demo --no-delay                        at once
+  response-template demo                                 # four recorded outputs, about 15 seconds
+  response-template demo --family qwen3_5 --speed 0.5    # one of them, at half the speed
+  response-template demo --no-delay                      # at once
   response-template demo --model Qwen/Qwen3-0.6B --prompt "What is 17 * 23?"
   response-template demo --model ./models --gguf-file model.gguf --template qwen3
 """
@@ -35,7 +35,7 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
     demo.add_argument("--no-delay", action="store_true", help="everything at once (always so if not on a terminal)")
     live = demo.add_argument_group("live, with a model (needs torch)")
     live.add_argument("--model", metavar="PATH_OR_ID", help="a model that transformers can load")
-    live.add_argument("--prompt", default="What is the capital of Norway?", help="what to ask it")
+    live.add_argument("--prompt", metavar="TEXT", default="What is the capital of Norway?", help="what to ask it")
     live.add_argument("--gguf-file", metavar="FILE", help="the GGUF file to load, of a model that comes as one")
     live.add_argument(
         "--template",

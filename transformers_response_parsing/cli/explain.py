@@ -20,7 +20,7 @@ __all__ = ["register"]
 _EXAMPLES = """\
   response-template explain qwen3 output.txt
   response-template explain template.json output.txt --prefix-file prompt.txt
-  response-template explain gptoss output.txt --html replay.html      a page with a slider"""
+  response-template explain gptoss output.txt --html replay.html    # a page with a slider"""
 _DETAILS = """\
 In colour: each field has one; delimiters are set off, what no field claims is red. Then, for each delimiter of the template, where
 it matched, or why it did not. --html writes one page (a file of its own, nothing is loaded from anywhere) that replays the stream

@@ -14,9 +14,9 @@ from .inputs import chat_template_of
 __all__ = ["register"]
 
 _EXAMPLES = """\
-  response-template find Qwen/Qwen3-8B               a repository on the Hub
-  response-template find ./my-model                  a folder with a tokenizer
-  response-template find chat_template.jinja         a chat template
+  response-template find Qwen/Qwen3-8B             # a repository on the Hub
+  response-template find ./my-model                # a folder with a tokenizer
+  response-template find chat_template.jinja       # a chat template
   response-template find ./my-model --template > template.json
 """
 _DETAILS = """\

@@ -20,8 +20,8 @@ __all__ = ["register"]
 
 _EXAMPLES = """\
   response-template lint template.json
-  response-template lint model_templates/*.json --strict      warnings count, too
-  response-template lint ./my-model                           the template in its tokenizer_config.json
+  response-template lint model_templates/*.json --strict    # warnings count, too
+  response-template lint ./my-model                         # the template in its tokenizer_config.json
   response-template show qwen3 --template | response-template lint -"""
 _DETAILS = """\
 Errors keep a template from loading. Warnings: what is slow, risky, or probably not meant. Notes: what only this package reads.

@@ -15,8 +15,8 @@ from .console import Console
 __all__ = ["families", "register", "summary_of"]
 
 _EXAMPLES = """\
-  response-template ls                       all families
-  response-template ls qwen                  those with "qwen" in their name or in the id of a model
+  response-template ls                     # all families
+  response-template ls qwen                # those with "qwen" in their name or in the id of a model
   response-template ls --json | jq -r '.[].name'
 """
 

@@ -20,9 +20,9 @@ from .ls import summary_of
 __all__ = ["register"]
 
 _EXAMPLES = """\
-  response-template show qwen3                         models, notes, proof, template and examples
-  response-template show Qwen/Qwen3-8B --template      the template alone, as JSON
-  response-template show gptoss --template --portable  the one to push to a model's repository
+  response-template show qwen3                       # models, notes, proof, template and examples
+  response-template show Qwen/Qwen3-8B --template    # the template alone, as JSON
+  response-template show gptoss --template --portable  # the one to push to a model's repository
 """
 
 

@@ -17,7 +17,7 @@ __all__ = ["register"]
 
 _EXAMPLES = """\
   response-template stream qwen3 output.txt
-  response-template stream gptoss output.txt --chunk 1 --json       an event a line
+  response-template stream gptoss output.txt --chunk 1 --json     # an event a line
   response-template stream ./my-model ids.json --ids --tokenizer ./my-model --chunk 1"""
 _DETAILS = """\
 With --json each event is a line, and the last line is {"type": "message", "message": ...}.
