@@ -24,12 +24,16 @@ class RegionChunk(TypedDict):
     dirty: bool
 
 
-class RegionClose(TypedDict):
-    """The region ended; `value` is what its body became."""
-
+class _RegionClose(TypedDict):
     type: Literal["region_close"]
     field: str
     value: Any
+
+
+class RegionClose(_RegionClose, total=False):
+    """The region ended; `value` is what its body became. `repaired` is there, and True, if only a repair made it readable."""
+
+    repaired: bool
 
 
 class RegionMalformed(TypedDict):

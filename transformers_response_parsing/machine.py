@@ -111,7 +111,7 @@ class RegionMachine:
     def _opened(self, plan: FieldPlan) -> None:
         """A region was opened."""
 
-    def _closed(self, plan: FieldPlan, value: Any) -> None:
+    def _closed(self, plan: FieldPlan, value: Any, repaired: bool = False) -> None:
         """A region was closed and parsed."""
 
     def _malformed(self, plan: FieldPlan, body: str, reason: str) -> None:
@@ -208,7 +208,7 @@ class RegionMachine:
         try:
             value = plan.value(body, {}, self._tools, False)
         except BodyError as error:
-            self._fail(plan, body, error, error.reason)
+            self._fail(plan, body, {}, error)
         else:
             self._message.add(plan, value, body)
             self._closed(plan, value)
@@ -242,7 +242,7 @@ class RegionMachine:
         except BodyError as error:
             if doubtful and self._scanner is None and self._in_string(plan, hit):
                 return
-            self._fail(plan, body, error, error.reason)
+            self._fail(plan, body, groups or self._groups, error)
         else:
             self._message.add(plan, value, body)
             self._closed(plan, value)
@@ -301,8 +301,7 @@ class RegionMachine:
             try:
                 value = plan.value(body, self._groups, self._tools, cut_off)
             except BodyError as error:
-                where = " (the generation ended before the region was closed)" if cut_off else ""
-                self._fail(plan, body, error, error.reason + where)
+                self._fail(plan, body, self._groups, error, cut_off)
             else:
                 self._message.add(plan, value, body)
                 self._closed(plan, value)
@@ -310,8 +309,19 @@ class RegionMachine:
         self._position = self._start = end
         self._raise_failure()
 
-    def _fail(self, plan: FieldPlan, body: str, error: BodyError, reason: str) -> None:
-        """The body can't be parsed: noted in the message, or raised once the machine is in order again."""
+    def _fail(
+        self, plan: FieldPlan, body: str, groups: Mapping[str, str], error: BodyError, cut_off: bool = False
+    ) -> None:
+        """The body can't be parsed: repaired, or noted in the message, or raised once the machine is in order again."""
+        try:
+            value = plan.repaired(body, groups, self._tools, cut_off)
+        except BodyError:
+            pass
+        else:
+            self._message.add(plan, value, body)
+            self._closed(plan, value, repaired=True)
+            return
+        reason = error.reason + (" (the generation ended before the region was closed)" if cut_off else "")
         if self._keep:
             self._message.malformed.append({"field": plan.name, "raw": body, "error": reason})
             self._malformed(plan, body, reason)

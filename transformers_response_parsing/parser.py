@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
 from .errors import OutputError
-from .events import Event
+from .events import Event, RegionClose
 from .literals import LiteralSet
 from .machine import RegionMachine
 from .message import Message
@@ -75,7 +75,7 @@ class ResponseParser(RegionMachine):
     """Parses one generation while it comes: text in, events out.
 
     Events are dicts: {"type": "region_open", "field"}, {"type": "region_chunk", "field", "text", "dirty"},
-    {"type": "region_close", "field", "value"} and, with on_error="keep", {"type": "region_malformed", "field", "raw",
+    {"type": "region_close", "field", "value"} (and "repaired": True where the template's `repair` was needed) and, with on_error="keep", {"type": "region_malformed", "field", "raw",
     "error"}. However the text is cut into pieces, the message and the events are the same, but for how the text of a
     region is cut into chunks. Can be pickled and deep-copied at any time, and goes on from there.
 
@@ -411,8 +411,11 @@ class ResponseParser(RegionMachine):
         super()._go_outside(position)
         self._begin_text(True)
 
-    def _closed(self, plan: FieldPlan, value: Any) -> None:
-        self._events.append({"type": "region_close", "field": plan.name, "value": value})
+    def _closed(self, plan: FieldPlan, value: Any, repaired: bool = False) -> None:
+        event: RegionClose = {"type": "region_close", "field": plan.name, "value": value}
+        if repaired:
+            event["repaired"] = True
+        self._events.append(event)
 
     def _malformed(self, plan: FieldPlan, body: str, reason: str) -> None:
         self._events.append({"type": "region_malformed", "field": plan.name, "raw": body, "error": reason})

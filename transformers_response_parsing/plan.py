@@ -88,8 +88,18 @@ class FieldPlan:
         """
         if self._parse is None:
             return body.strip() if self._strips else body
+        return self._made(self._parse(body, written=tools is not None, cut_off=cut_off), groups, tools)
+
+    def repaired(self, body: str, groups: Mapping[str, str], tools: ToolSchemas | None, cut_off: bool) -> Any:
+        """The same of a body that can't be parsed as it is, where the template asks for a repair. BodyError if there is none."""
+        content = self.field.content
+        if tools is None or not isinstance(content, JsonContent) or not content.repairs:
+            raise BodyError("no repair is asked for")
+        return self._made(content.repair(body, cut_off), groups, tools)
+
+    def _made(self, value: Any, groups: Mapping[str, str], tools: ToolSchemas | None) -> Any:
+        """What a region contributes, made of its parsed body."""
         field = self.field
-        value = self._parse(body, written=tools is not None, cut_off=cut_off)
         transform = field.transform
         if transform is not None:
             if not field.transform_each:

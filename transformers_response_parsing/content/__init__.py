@@ -87,6 +87,10 @@ def _compile(
     content = kind(arguments)
     if nesting and content.until_complete:
         problems.append(Problem(f"{args_path}.until_complete", "ends a region: a value inside of one can't have it"))
+    if nesting and content.repairs:
+        problems.append(
+            Problem(f"{args_path}.repair", "is for the body of a region: a value inside of one can't have it")
+        )
     content.extensions = (
         *((name_path,) if kind.extension else ()),
         *(f"{args_path}.{key}" for key in args if key in kind.extension_arguments),

@@ -51,6 +51,7 @@ class Content:
     strips: bool = True
     """Whitespace around the body is no part of the value."""
     until_complete: bool = False
+    repairs: bool = False
     """The region ends by itself where the body is complete, as its `end_scanner` tells."""
     extensions: tuple[str, ...] = ()
     """Paths of the names and arguments in the template that only this package has."""

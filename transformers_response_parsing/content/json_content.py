@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import math
 import re
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from .written import Written
 
 __all__ = ["JsonContent", "decode_json", "decode_sequence"]
 
+_MOST_REPAIRED = 100_000  # characters: a repair takes more than linear time
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,;]*")
 _BARE_OBJECT = re.compile(r'[ \t\n\r]*\{[ \t\n\r]*[^ \t\n\r"}]')  # surely no JSON
@@ -157,9 +160,9 @@ class JsonContent(Content):
     name = "json"
     arguments: ClassVar[tuple[str, ...]] = (
         *("unquoted_keys", "string_delims", "allow_non_json"),
-        *("until_complete", "entry_keys"),
+        *("until_complete", "entry_keys", "repair"),
     )
-    extension_arguments = frozenset(("until_complete", "entry_keys"))
+    extension_arguments = frozenset(("until_complete", "entry_keys", "repair"))
 
     def __init__(self, args: Arguments) -> None:
         self.allow_non_json = args.flag("allow_non_json", False)
@@ -170,6 +173,9 @@ class JsonContent(Content):
         if self.until_complete and self.allow_non_json:
             args.problem("until_complete", "needs JSON, of which it can tell the end: remove it or allow_non_json")
         self._special = bool(self._unquoted_keys or self._string_delims)
+        self.repairs = args.flag("repair", False)
+        if self.repairs:
+            _check_repair(args, self._special or self.allow_non_json)
         self._fallback: Dialect | None = None
         if self._special or not self.allow_non_json:
             self._fallback = Dialect(
@@ -187,6 +193,26 @@ class JsonContent(Content):
                 value = decode_json(body, strict=self.allow_non_json, written=written)
             except BodyError as error:
                 value = self._otherwise(body, error, written, cut_off)
+        return value if self._entry_keys is None else self._named(value)
+
+    def repair(self, body: str, cut_off: bool) -> Any:
+        """The object or list that json_repair makes of a body which is no JSON.
+
+        Raises:
+            BodyError: it makes nothing of it; or the generation ended within a word or a number, so that what is missing can't be
+                told from what is wrong.
+        """
+        import json_repair
+
+        if len(body) > _MOST_REPAIRED or (cut_off and body.rstrip()[-1:] not in ('"', "'", "}", "]")):
+            raise BodyError("too long, or cut off inside a value")
+        try:
+            value = json_repair.loads(body)
+            json.dumps(value, allow_nan=False)
+        except Exception as error:  # noqa: BLE001 - a library's own, on any text
+            raise BodyError(f"no repair: {type(error).__name__}") from None
+        if not isinstance(value, (dict, list)) or not value or _too_deep(value):
+            raise BodyError("no repair")
         return value if self._entry_keys is None else self._named(value)
 
     def _otherwise(self, body: str, first: BodyError, written: bool, cut_off: bool) -> Any:
@@ -218,6 +244,13 @@ class JsonContent(Content):
     def scanner(self) -> JsonScanner:
         """A scanner for this dialect."""
         return JsonScanner(self._unquoted_keys, self._string_delims)
+
+
+def _check_repair(args: Arguments, other: bool) -> None:
+    if other:
+        args.problem("repair", "is for plain JSON: remove it, or unquoted_keys, string_delims and allow_non_json")
+    elif importlib.util.find_spec("json_repair") is None:
+        args.problem("repair", "needs json_repair: pip install 'transformers-response-parsing[repair]'")
 
 
 def _entry_keys(args: Arguments) -> tuple[str, str] | None:
