@@ -150,3 +150,9 @@ def test_places_of_paths(path: str, place: Any) -> None:
         '{\n  "a": ["\\"{[",\n          {"b": 1e5}],\n  "x.y": {"z": []},\n  "e": {},\n  "twice": 1,\n  "twice": 2\n}'
     )
     assert JsonPlaces(text).find(path) == Place(*place)
+
+
+def test_a_pattern_that_backtracks_without_end_is_found_by_trying_it(file: Path) -> None:
+    field = {"open_pattern": "<t>(?:a|a)*b", "close": "</t>"}
+    file.write_text(json.dumps({**PORTABLE, "fields": {"reasoning_content": field}}), encoding="utf-8")
+    assert "fields.reasoning_content.open_pattern: backtracks without end on '<t>aaa" in run("lint", str(file)).out

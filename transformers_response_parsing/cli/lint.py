@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from transformers_response_parsing.errors import TemplateError
 from transformers_response_parsing.json_places import JsonPlaces, Place
+from transformers_response_parsing.lint import slow_patterns
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
@@ -88,7 +89,8 @@ def _look_at(text: str) -> tuple[ResponseTemplate | None, list[_Finding]]:
 
 
 def _remarks(template: ResponseTemplate, places: JsonPlaces) -> Iterator[_Finding]:
-    for problem in template.problems:
+    # Beyond the warnings of loading: patterns are tried, which takes up to a tenth of a second each.
+    for problem in (*template.problems, *slow_patterns(template.source)):
         yield _Finding("warning", *problem, places.find(problem.path))
     for path in template.extensions:
         yield _Finding(
