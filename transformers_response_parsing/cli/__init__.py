@@ -20,12 +20,12 @@ from typing import Any
 from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.hub_file import package_version
 
-from . import check, demo, explain, find, lint, ls, parse, pull, push, show, stream
+from . import check, convert, demo, explain, find, lint, ls, parse, pull, push, show, stream
 from .usage import UsageError, one_line_first
 
 __all__ = ["build_parser", "main"]
 
-_COMMANDS: tuple[Any, ...] = (demo, ls, show, find, parse, stream, explain, lint, check, push, pull)
+_COMMANDS: tuple[Any, ...] = (demo, ls, show, find, parse, stream, explain, lint, check, push, pull, convert)
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # as shells report SIGINT and SIGPIPE
 
 
