@@ -19,7 +19,7 @@ def test_ls_lists_every_family_with_its_proof() -> None:
     assert done.code == 0
     lines = done.out.splitlines()
     assert len(lines) == 1 + len(trp.list_templates())
-    assert lines[0].split() == ["family", "proven", "on", "transformers", "models"]
+    assert lines[0].split() == ["family", "proven", "on", "models"]
     qwen3 = next(line for line in lines if line.startswith("qwen3 "))
     assert "chat templates" in qwen3
     assert "Qwen/Qwen3-0.6B +" in qwen3
@@ -29,7 +29,10 @@ def test_ls_lists_every_family_with_its_proof() -> None:
 def test_ls_with_a_word_looks_at_families_and_models() -> None:
     done = run("ls", "gpt-oss-20B", "--json")
     assert [entry["name"] for entry in json.loads(done.out)] == ["gptoss"]
+    assert "min_transformers" not in json.loads(done.out)[0]
+    done = run("ls", "gpt-oss-20b", "--long", "--json")
     assert json.loads(done.out)[0]["min_transformers"] == "5.16.0"
+    assert run("ls", "gpt-oss-20b", "-l").out.splitlines()[0].split()[3] == "transformers"
     assert "smollm3" in run("ls", "SmolLM3-3B").out
     done = run("ls", "nonsense")
     assert (done.code, done.out, done.err) == (1, "", "no family and no model with 'nonsense' in it\n")

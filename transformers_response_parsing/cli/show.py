@@ -46,14 +46,15 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.template:
         console.json(template)
     elif arguments.json:
-        console.json(dataclasses.asdict(entry) | summary_of(entry))
+        summary = summary_of(entry, versions=True)
+        console.json({**dataclasses.asdict(entry), **{key: summary[key] for key in ("proven_on", "min_transformers")}})
     else:
         _show(console, entry, ResponseTemplate.load(template or {}))
     return 0
 
 
 def _show(console: Console, entry: TemplateEntry, template: ResponseTemplate) -> None:
-    summary = summary_of(entry)
+    summary = summary_of(entry, versions=False)
     console.line(entry.name, "bold", "cyan")
     for paragraph in entry.notes.splitlines():
         console.line(textwrap.fill(paragraph, min(console.width, 100)))
