@@ -24,7 +24,7 @@ _ELSEWHERE["response_template"] = "this looks like a whole tokenizer_config.json
 # The format before response templates described the message with a JSON Schema.
 _ELSEWHERE |= dict.fromkeys(
     ("properties", "x-regex", "x-parser"),
-    "this looks like a `response_schema`, an older format; convert it to a template",
+    "this looks like a `response_schema`, an older format: `response-template convert` makes a template of it",
 )
 _OLDEST = (5, 13, 0)
 

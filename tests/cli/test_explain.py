@@ -148,6 +148,9 @@ def test_more_reasons() -> None:
     assert reasons("Hi!<e>", "reasoning_content", "close", ahead) == (
         "an empty match before '<e>' at 3 is part of what closes content; reasoning_content is not open there",
     )
+    text = '<call>{"a": 1}</call> and <call id=x>{"b": 2}</call>'
+    assert reasons(text, "tool_calls", "open") == ("nearest: '<call id=' at 26, but then came 'x>{\"b\": 2}</'",)
+    assert reasons("<think>a</think> <call", "reasoning_content", "open") == ()
     several = reasons("<think>" + "<call>" * 5, "tool_calls", "open")
     assert several[-1] == "and 2 more places like that"
     assert len(several) == 4

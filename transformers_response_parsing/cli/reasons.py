@@ -52,6 +52,7 @@ def anchor_verdict(template: ResponseTemplate, prefix: str) -> str:
 def verdicts(template: ResponseTemplate, trace: Trace) -> list[Verdict]:
     """Of every delimiter, in the order of the template."""
     owners = trace.pieces()
+    outside = _outside(template, trace, owners)
     found = []
     for field in template.fields:
         for key, delimiter in (("open", field.open), ("close", field.close)):
@@ -59,9 +60,21 @@ def verdicts(template: ResponseTemplate, trace: Trace) -> list[Verdict]:
             if delimiter is None:
                 found.append(Verdict(field.name, key, "", matches, (_without(field, key),)))
                 continue
-            reasons = tuple(_reasons(delimiter, field, key, trace, owners, matches))
-            found.append(Verdict(field.name, key, _spelled(delimiter), matches, reasons))
+            reasons = [*_reasons(delimiter, field, key, trace, owners, matches)]
+            if matches and key == "open":
+                reasons += filter(None, [_near_miss(delimiter, outside, least=4)])
+            found.append(Verdict(field.name, key, _spelled(delimiter), matches, tuple(reasons)))
     return found
+
+
+def _outside(template: ResponseTemplate, trace: Trace, owners: list[Span]) -> str:
+    """The text with all that is in a delimiter or in a region of its own blotted out: where another one might have been."""
+    free = {None, None if template.implicit is None else template.implicit.name}
+    parts = []
+    for piece in owners:
+        is_free = piece.kind in {"region", "unclaimed"} and piece.field in free
+        parts.append(trace.text[piece.start : piece.stop] if is_free else "\0" * (piece.stop - piece.start))
+    return "".join(parts)
 
 
 def _without(field: Field, key: str) -> str:
@@ -129,19 +142,21 @@ def _occurrences(delimiter: Delimiter, text: str) -> Iterator[tuple[int, int]]:
             at = text.find(literal, at + 1)
 
 
-def _near_miss(delimiter: Delimiter, text: str) -> str:
-    """The longest piece of the text that begins like the delimiter."""
+def _near_miss(delimiter: Delimiter, text: str, least: int = 0) -> str:
+    """The longest piece of the text that begins like the delimiter; "" if it has fewer characters than `least`."""
     if len(text) > _MAX_NEAR:
         return "it is not in the text"
     start, length = (
         _longest_of_pattern(delimiter, text) if isinstance(delimiter, Pattern) else _longest(delimiter, text)
     )
     piece = text[start : start + length]
+    if least and ("\0" in piece or len(piece.strip()) < least):
+        return ""
     if len(piece.strip()) < 2:
         return "nothing in the text begins like it"
     if start + length == len(text):
         return f"the text ends in the middle of it: {_quoted(piece)} at {start}"
-    return f"nearest: {_quoted(piece)} at {start}, but then came {_quoted(text[start + length : start + length + 12])}"
+    return f"nearest: {_quoted(piece)} at {start}, but then came {_quoted(text[start + length : start + length + 12].partition(chr(0))[0])}"
 
 
 def _longest(delimiter: Any, text: str) -> tuple[int, int]:
