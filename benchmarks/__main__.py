@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,17 +21,20 @@ __all__ = ["CASES", "main", "run"]
 CASES: list[Case] = [*streaming.CASES, *one_shot.CASES, *tokens.CASES, *library.CASES, *memory.CASES]
 
 
-def run(settings: Settings, only: Sequence[str] = (), progress: bool = False) -> list[Row]:
+def each_row(settings: Settings, only: Sequence[str] = (), progress: bool = False) -> Iterator[Row]:
     """The rows of the cases that one of `only` names, as a beginning of the dotted name (of all, if there is none)."""
-    rows: list[Row] = []
     for case in CASES:
         if only and not any(_names(case.name, part) for part in only):
             continue
         for row in case.run(settings):
-            rows.append(row)
             if progress:
                 print(brief(row), file=sys.stderr, flush=True)
-    return rows
+            yield row
+
+
+def run(settings: Settings, only: Sequence[str] = (), progress: bool = False) -> list[Row]:
+    """All of `each_row`."""
+    return list(each_row(settings, only, progress))
 
 
 def _names(case: str, part: str) -> bool:
@@ -68,14 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = replace(settings, budget=options.seconds)
     if native_module() is None:
         print("transformers 5.13 or later is not installed: nothing to compare with", file=sys.stderr)
-    rows = run(settings, options.only, progress=True)
+    rows: list[Row] = []
+    for row in each_row(settings, options.only, progress=True):
+        rows.append(row)
+        if options.json:  # after each, so that a run that is stopped has not been for nothing
+            options.json.write_text(json.dumps(as_json(rows, settings), indent=1) + "\n", encoding="utf-8")
     if not rows:
         parser.error("no case has such a name; see --list")
     print(table(rows))
     missed = below(rows)
     print(f"\n{len(missed)} below target" + "".join(f"\n  {line}" for line in missed))
-    if options.json:
-        options.json.write_text(json.dumps(as_json(rows, settings), indent=1) + "\n", encoding="utf-8")
     return 0
 
 

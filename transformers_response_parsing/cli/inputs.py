@@ -188,8 +188,9 @@ def _file_of(name: str, file: str) -> str | None:
 
     try:
         return read_text(hub_api(None).hf_hub_download(name, file))
-    except LocalEntryNotFoundError:  # the Hub was not asked
-        raise
+    except LocalEntryNotFoundError as error:
+        what = f"the repository {name!r} is not in the local cache, and the Hub was not reached"
+        raise UsageError(f"{what}: check the name and the connection") from error
     except EntryNotFoundError:
         return None
 
