@@ -70,11 +70,12 @@ class TagFinder:
         compiled: the same, compiled by `regex` with DOTALL.
 
     Attributes:
+        source: the pattern.
         chain: the pieces and gaps of the pattern, or None if `regex` does it all.
     """
 
     def __init__(self, source: str, compiled: Any) -> None:
-        self._source = source
+        self.source = source
         self._regex = compiled
         index = compiled.groupindex
         self._groups: tuple[int, int] = (index["key"], index["value"])
@@ -96,10 +97,10 @@ class TagFinder:
             else:
                 yield from self._chained(body, self.chain)
         except TimeoutError:
-            raise BodyError(f"the search for tag_pattern {self._source!r} took too long") from None
+            raise BodyError(f"the search for tag_pattern {self.source!r} took too long") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TagFinder, (self._source, self._regex)
+        return TagFinder, (self.source, self._regex)
 
     def _plain(self, body: str, start: int, timeout: float | None) -> Iterator[Tag]:
         (key_group, value_group), raw = self._groups, self._raw

@@ -18,6 +18,8 @@ from .values import ValueReader
 __all__ = ["XmlInlineContent"]
 
 _NON_SPACE = re.compile(r"\S")
+# An escape, a character class, the beginning of a group (with what makes it a look-around), or one character.
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?<?[=!])?|.", re.DOTALL)
 
 
 class XmlInlineContent(Content):
@@ -38,18 +40,23 @@ class XmlInlineContent(Content):
         self._values = ValueReader(args.nested())
         self._unescape = args.flag("unescape", False)
         self._finder = _finder(args)
+        self._unfinished = None if self._finder is None else _never_at_the_end(self._finder)
 
     def parse(self, body: str, *, written: bool = False, cut_off: bool = False) -> dict[str, Any]:
         """The dict.
 
-        With `cut_off`, text that no tag claims (but whitespace) is a BodyError: it is a tag that was not finished.
+        With `cut_off`, a tag counts only if its own text ends it: one that the pattern lets the end of the body end was not
+        finished. Text that no tag claims (but whitespace) is a BodyError then, and so is, for such a pattern, a body without
+        any tag.
         """
         result: dict[str, Any] = {}
         repeated: set[str] = set()
         read, merge, decode = self._values.read, self._merge, self._unescape
         reached = 0
         assert self._finder is not None
-        for start, end, key, text, text_start, raw in self._finder.find(body):
+        assert self._unfinished is not None
+        finder = self._unfinished if cut_off else self._finder
+        for start, end, key, text, text_start, raw in finder.find(body):
             if cut_off and (loose := _NON_SPACE.search(body, reached, start)):
                 raise BodyError("text outside of the tags of a call that was cut off", loose.start())
             reached = end
@@ -68,6 +75,8 @@ class XmlInlineContent(Content):
                 repeated.add(key)
         if cut_off and (loose := _NON_SPACE.search(body, reached)):
             raise BodyError("a tag that was cut off", loose.start())
+        if not result and finder is not self._finder:
+            raise BodyError("cut off before the first tag")
         return result
 
 
@@ -92,3 +101,17 @@ def _finder(args: Arguments) -> TagFinder | None:
     if "raw" in compiled.groupindex:
         args.extension("tag_pattern")
     return TagFinder(pattern, compiled)
+
+
+def _never_at_the_end(finder: TagFinder) -> TagFinder:
+    """The finder without alternatives that are the end of the body (the last one of `</p>|$`); look-aheads keep theirs."""
+    parts = []
+    looks: list[bool] = []  # for each open group: is it, or is it in, a look-around
+    for piece in _TOKEN.findall(finder.source):
+        if piece.startswith("("):
+            looks.append(piece != "(" or bool(looks and looks[-1]))
+        elif piece == ")" and looks:
+            looks.pop()
+        parts.append("(?!)" if piece in (r"\Z", "$") and not (looks and looks[-1]) else piece)
+    source = "".join(parts)
+    return finder if source == finder.source else TagFinder(source, regex.compile(source, regex.DOTALL))
