@@ -83,10 +83,10 @@ def _renderer(source: Any) -> ChatRenderer:
 def _template(source: Any, given: Any) -> Any:
     if given is not None:
         return given
-    from .hf.lookup import own_template
+    from .hf.lookup import usable_template
     from .library import find_template
 
-    own = own_template(source) if hasattr(source, "__dict__") else None
+    own = usable_template(source) if hasattr(source, "__dict__") else None
     if own is not None:
         return own
     match = find_template(source)

@@ -72,6 +72,8 @@ def check(data: bytes) -> str:
     source: Any
     if data[0] == _OWN_TEMPLATE:
         source, _, text = text.partition("\0")
+        if not source.lstrip().startswith("{"):
+            return "refused"  # a path, by which the fuzzer would read files
     else:
         source = _templates()[(data[0] << 8 | data[1]) % len(_templates())]
     try:

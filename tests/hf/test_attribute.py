@@ -135,6 +135,22 @@ def test_a_wrong_template_can_be_set_and_fails_at_first_use(tokenizer: Any) -> N
         tokenizer.parse_response("Hi", prefix="")
 
 
+def test_a_string_from_a_repository_opens_no_file(tokenizer: Any, tmp_path: Path) -> None:
+    """It would be a path, chosen by whoever wrote tokenizer_config.json: a device, a share on the network, a secret."""
+    file = tmp_path / "template.json"
+    file.write_text(json.dumps(TEMPLATE))
+    tokenizer.response_template = str(file)
+    tokenizer.save_pretrained(tmp_path / "saved")
+    loaded = type(tokenizer).from_pretrained(tmp_path / "saved")
+    for use in (lambda: loaded.parse_response("Hi", prefix=""), lambda: loaded.get_response_parser(prefix="")):
+        with pytest.raises(trp.TemplateError, match="must be an object"):
+            use()
+    with pytest.raises(trp.TemplateError, match="must be an object"):
+        trp.check_template(loaded)
+    tokenizer.response_template = trp.ResponseTemplate.load(file)
+    assert tokenizer.parse_response("Hi", prefix="")["content"] == "Hi"
+
+
 def test_other_tokenizer_attributes_still_work(tokenizer: Any) -> None:
     tokenizer.pad_token = "<|im_end|>"
     assert tokenizer.pad_token_id == tokenizer.eos_token_id

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 from typing import Any
 
-__all__ = ["library_is_on", "library_template", "own_template", "set_library", "store_template"]
+from transformers_response_parsing.errors import Problem, TemplateError
+
+__all__ = ["library_is_on", "library_template", "own_template", "set_library", "store_template", "usable_template"]
 
 _log = logging.getLogger(__name__)
 _ATTRIBUTE = "response_template"
@@ -33,6 +36,20 @@ def own_template(tokenizer: Any) -> Any:
     if _ATTRIBUTE in attributes:  # None, too, if that is what was set
         return attributes[_ATTRIBUTE]
     return (attributes.get("init_kwargs") or {}).get(_ATTRIBUTE)
+
+
+def usable_template(tokenizer: Any) -> Any:
+    """The tokenizer's own response template, to parse with; None if it has none.
+
+    Raises:
+        TemplateError: it is a string. A string would be taken for the path of a file, and a repository must not choose which
+            files (or devices, or network shares) are opened here.
+    """
+    template = own_template(tokenizer)
+    if isinstance(template, (str, os.PathLike)):
+        advice = "must be an object (a dict): to use a file, set it to ResponseTemplate.load(path)"
+        raise TemplateError([Problem("", f"the response_template of a tokenizer {advice}")])
+    return template
 
 
 def store_template(tokenizer: Any, template: Any) -> None:

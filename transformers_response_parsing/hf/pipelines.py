@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .lookup import library_template, own_template
+from .lookup import library_template, usable_template
 from .tokenizer import find_legacy_schema, parse
 
 __all__ = ["make_methods"]
@@ -56,7 +56,7 @@ def _template(pipeline: Any) -> Any:
     tokenizer = _tokenizer(pipeline)
     if tokenizer is None:
         return None
-    template = own_template(tokenizer)
+    template = usable_template(tokenizer)
     if template is None and find_legacy_schema(tokenizer) is None:
         template = library_template(tokenizer, getattr(getattr(pipeline, "processor", None), "chat_template", None))
     return template

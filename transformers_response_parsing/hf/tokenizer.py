@@ -23,7 +23,7 @@ from transformers_response_parsing.parser import OnError, ResponseParser
 from transformers_response_parsing.whole_text import WholeText
 
 from .inputs import read_prefixes, read_texts
-from .lookup import library_is_on, library_template, own_template, store_template
+from .lookup import library_is_on, library_template, own_template, store_template, usable_template
 
 __all__ = [
     "OWN_TOKENS",
@@ -117,7 +117,7 @@ def resolve_template(tokenizer: Any, explicit: Any = None, *, chat_template: Any
         )
     if explicit is not None:
         return explicit
-    template = own_template(tokenizer)
+    template = usable_template(tokenizer)
     if template is None:
         template = library_template(tokenizer, chat_template)
     if template is None:
