@@ -3,31 +3,31 @@
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
+from .body_text import MANY, BodyText
+from .content import BodyError
 from .errors import OutputError
 from .events import Event, RegionClose
 from .literals import LiteralSet
 from .machine import RegionMachine
 from .message import Message
 from .plan import FieldPlan
+from .shortcuts import MAX_HELD, Held, Step, Taken, shortcuts
 from .template import ResponseTemplate
 from .text_buffer import TextBuffer
 from .value_end import ValueEndRun
-from .watch import Sentinels, Watch, WatchRun
+from .watch import Watch, WatchRun
 from .whole_text import WholeText
 
 __all__ = ["OnError", "ResponseParser", "parse_response"]
 
-# Of a delimiter that is longer in coming the machine takes care, which never reads it twice.
-_MAX_PENDING = 256
 _MAX_PIECE = 16
 _NO_WATCH = Watch(())
-_NO_SENTINELS = Sentinels((), ())
+_NOTHING_HELD = Held("")
 
 logger = logging.getLogger("transformers_response_parsing")
 
@@ -115,23 +115,24 @@ class ResponseParser(RegionMachine):
         self._generation = len(tail)  # where the generation begins
         self._undecided = ""  # may be the beginning of an end literal
         self._events: list[Event] = []
-        self._written = io.StringIO()  # the text of the region, or of the stretch, so far
+        self._written = BodyText()  # the text of the region, or of the stretch, so far
+        self._pieces = self._written.pieces
         self._blank = True  # which is only whitespace that is withheld
         self._stretched_before = False
         self._unclaimed: list[str] = []
         self._over = False
         self._ending = ""  # the end literal, while what is before it is not dealt with
         self._finalized = False
-        # While a region is open and the machine holds nothing back, most text goes by it: `_light`. `_pending` is what may
-        # be the beginning of a delimiter. Where nothing is pending, text without the characters `_first` and `_second` that
-        # does not end with one of `_trailing` needs no look at all. (`_first` is "" otherwise, which every text has.)
+        # Where the machine holds back nothing, or few characters (`_held`), it need not hear of each chunk: `_light`. Where
+        # nothing is held, text without the characters `_first` and `_second` that does not end with one of `_trailing` is a
+        # chunk of the open region without a further look. (`_first` is "" otherwise, which every text has.)
         self._light = False
-        self._pending = ""
-        self._light_run: WatchRun | None = None
-        self._sentinels = _NO_WATCH.sentinels(self._ender) or _NO_SENTINELS
+        self._held = _NOTHING_HELD
+        self._run_due = False  # a delimiter was taken that the machine has not heard of
+        self._shortcuts = shortcuts(_NO_WATCH, self._ender)
+        self._light_watch = _NO_WATCH
         self._field = self._first = self._second = self._trailing = ""
         self._dirty = self._only_first = False
-        self._write = self._written.write
         self.initial_events: list[Event] = self._take(tail) if tail else []
 
     def feed(self, text: str) -> list[Event]:
@@ -154,7 +155,10 @@ class ResponseParser(RegionMachine):
             and self._first not in text
             and (self._only_first or (self._second not in text and text[-1] not in self._trailing))
         ):
-            self._write(text)
+            pieces = self._pieces
+            pieces.append(text)
+            if len(pieces) > MANY:
+                self._written.settle()
             return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
         if self._finalized:
             raise RuntimeError("the parser is finalized: make a new one for the next generation")
@@ -163,20 +167,20 @@ class ResponseParser(RegionMachine):
         if not text or self._over:
             return []
         if self._light:
-            text = self._pending + text
-            start = self._sentinels.find(text)
-            if start >= 0 and len(text) - start <= _MAX_PENDING:
-                self._pending = text[start:]
-                self._first = "" if self._pending else self._sentinels.first
-                if not start:
-                    return []
-                text = text[:start]
-                self._write(text)
-                return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
-            self._pending = ""
+            held, known = self._held, self._shortcuts
+            step = held.steps.get(text) or known.learn(held, text)
+            if step is not None:
+                events = self._follow(step)
+                if events is not None:
+                    return events
+            text = held.text + text
+            if step is None and known.sentinels is not None:
+                start = known.sentinels.find(text)
+                if start >= 0 and len(text) - start <= MAX_HELD:
+                    return self._hold(text[:start], known.held(text[start:]))
+            self._sync()
         elif self._stays_held(text):
             return []
-        self._sync()
         return self._take(text) if self._ender is None else self._take_until(self._ender, text)
 
     def finalize(self) -> tuple[dict[str, Any], list[Event]]:
@@ -191,9 +195,8 @@ class ResponseParser(RegionMachine):
         """
         if self._finalized:
             raise RuntimeError("the parser is finalized already")
-        self._sync()
+        held, stop = self._sync() + self._undecided, -1
         self._finalized = True
-        held, stop = self._pending + self._undecided, -1
         if self._ender is not None:
             # An end literal that could have become a longer one.
             start, stop = self._ender.find(held, max(0, self._generation - self._buffer.end), True)
@@ -254,44 +257,151 @@ class ResponseParser(RegionMachine):
         self._go_light()
         return events
 
+    # -- text that goes by the machine --------------------------------------------------------------------------------
+
     def _go_light(self) -> None:
-        """From here on, if it is possible, let text that can only be a chunk of the open region go by the machine."""
-        if self._blank or self._over or self._scanner is not None or self._stalled is not None or self._plan.context:
-            return
+        """From here on, if it is possible, let text go by the machine."""
         run = self._run
-        if isinstance(run, ValueEndRun):
+        if (
+            not self._position  # a pattern may ask whether it is at the begin
+            or self._over
+            or self._scanner is not None
+            or self._stalled is not None
+            or self._plan.context
+            or isinstance(run, ValueEndRun)
+        ):
             return
-        if run is not self._light_run:
-            self._light_run = run
-            self._sentinels = (_NO_WATCH if run is None else run.watch).sentinels(self._ender) or _NO_SENTINELS
-        plan = self._region or self._plan.implicit
-        sentinels = self._sentinels
-        if plan is None or sentinels is _NO_SENTINELS:
+        self._find_shortcuts(_NO_WATCH if run is None else run.watch)
+        sentinels = self._shortcuts.sentinels
+        if sentinels is None:
             return
         pending = self._undecided
         if self._position < self._buffer.end:
-            if self._buffer.end - self._position > _MAX_PENDING:
+            if self._buffer.end - self._position > MAX_HELD:
                 return
             pending = self._buffer.slice(self._position, self._buffer.end) + pending
             start = sentinels.find(pending)
             if start < 0:
                 return
             if start:  # what only the beginning of an end literal held back
-                self._written.write(pending[:start])
-                self._events.append(
-                    {"type": "region_chunk", "field": plan.name, "text": pending[:start], "dirty": plan.dirty}
-                )
+                self._pass(pending[:start])
                 pending = pending[start:]
-        self._pending = pending
         self._undecided = ""
+        self._light = True
+        self._held = self._shortcuts.held(pending)
+        self._look_for_chunks()
+
+    def _find_shortcuts(self, watch: Watch) -> None:
+        if watch is not self._light_watch:
+            self._light_watch = watch
+            self._shortcuts = shortcuts(watch, self._ender)
+
+    def _look_for_chunks(self) -> None:
+        """Set what `feed` looks for in text that may be no more than a chunk of the open region."""
+        plan = self._region or self._plan.implicit
+        sentinels = self._shortcuts.sentinels
+        if self._blank or self._held.text or plan is None or sentinels is None:
+            self._first = ""
+            return
         self._field = plan.name
         self._dirty = plan.dirty
-        self._first = "" if pending else sentinels.first
+        self._first = sentinels.first
         self._second = sentinels.second
         self._trailing = sentinels.trailing
         self._only_first = not sentinels.trailing and sentinels.second == sentinels.first
-        self._write = self._written.write
-        self._light = True
+
+    def _follow(self, step: Step) -> list[Event] | None:
+        """Do what is known of a chunk; None if the machine has to."""
+        if step.taken is not None:
+            return self._take_known(step.passed, step.taken)
+        return None if step.held is None else self._hold(step.passed, step.held)
+
+    def _hold(self, passed: str, held: Held) -> list[Event]:
+        """The text that `passed` belongs to the region, what is `held` comes behind it."""
+        events: list[Event] = []
+        self._events = events
+        if passed:
+            self._pass(passed)
+        self._held = held
+        self._look_for_chunks()
+        return events
+
+    def _take_known(self, passed: str, taken: Taken) -> list[Event] | None:
+        """A delimiter behind the text that `passed`; None if the machine has to decide what comes of it."""
+        events: list[Event] = []
+        plan = self._region
+        if plan is None:
+            entry = self._plan.outside.entries[taken.rank]
+            plan = None if entry.opens is None else self._plan.fields[entry.opens]
+            if plan is not None and plan.watch is None:
+                return None
+            self._events = events
+            if passed:
+                self._pass(passed)
+            position = self._start + self._written.length
+            self._end_stretch(position)
+            self._start = position + taken.length
+            if plan is not None:
+                self._message.opened.add(plan.name)
+                self._region = plan
+                self._groups = taken.groups
+                self._depth = 0
+                self._opened(plan)
+        else:
+            if plan.nests or plan.reads_anything:
+                return None
+            body = self._written.value() + passed
+            groups = {**self._groups, **taken.groups} if taken.groups else self._groups
+            try:
+                value = plan.value(body, groups, self._tools, False)
+            except BodyError:
+                return None
+            self._events = events
+            if passed:
+                self._pass(passed)
+            self._start += len(body) + taken.length
+            self._message.add(plan, value, body)
+            self._closed(plan, value)
+            self._region = plan = None
+            self._begin_text(True)
+        self._run_due = True
+        watch = self._plan.outside if plan is None or plan.watch is None else plan.watch
+        self._find_shortcuts(watch)
+        if self._shortcuts.sentinels is None:
+            self._sync()
+        else:
+            self._held = self._shortcuts.nothing
+            self._look_for_chunks()
+        try:
+            self._raise_failure()
+            if taken.rest:
+                events += self.feed(taken.rest)
+        except OutputError as error:
+            error.events = (*events, *error.events)
+            raise
+        return events
+
+    def _sync(self) -> str:
+        """Tell the machine of the text that went by. Gives the text that is held back, which it has not heard of."""
+        if not self._light:
+            return ""
+        self._light = False
+        self._first = ""
+        position = self._start + self._written.length
+        self._buffer.restart(position)
+        if self._run_due:
+            self._run_due = False
+            watch = None if self._region is None else self._region.watch
+            if watch is None:
+                self._run = self._outside
+                self._outside.move_to(position, "")
+            else:
+                self._run = WatchRun(watch)
+                self._run.restart(position, "")
+        elif position != self._position and isinstance(self._run, WatchRun):
+            self._run.move_to(position, "")
+        self._position = position
+        return self._held.text
 
     def _stays_held(self, text: str) -> bool:
         """Whether the text, which may be within a delimiter, decides nothing. Then it is dealt with."""
@@ -310,19 +420,6 @@ class ResponseParser(RegionMachine):
         self._buffer.append(text)
         return True
 
-    def _sync(self) -> None:
-        """Tell the machine of the text that went by."""
-        if not self._light:
-            return
-        self._light = False
-        self._first = ""
-        position = self._start + self._written.tell()
-        self._buffer.restart(position)
-        if position != self._position:
-            self._position = position
-            if isinstance(self._run, WatchRun):
-                self._run.move_to(position, "" if position else None)
-
     # -- what the machine asks ----------------------------------------------------------------------------------------
 
     def _end(self) -> int:
@@ -338,17 +435,13 @@ class ResponseParser(RegionMachine):
         return self._buffer.slice(int(max(0, position - context)), position)
 
     def _body(self, stop: int) -> str:  # noqa: ARG002 - it ends where it was written to
-        return self._written.getvalue()
+        return self._written.value()
 
     def _body_part(self, start: int, stop: int) -> str:
-        written = self._written
-        written.seek(start - self._start)
-        part = written.read(stop - start)
-        written.seek(0, io.SEEK_END)
-        return part
+        return self._written.part(start - self._start, stop - self._start)
 
     def _stretch(self, stop: int) -> str:  # noqa: ARG002 - it ends where it was written to
-        text = self._written.getvalue()
+        text = self._written.value()
         if self._blank and text:
             self._leave_unclaimed(text)
         opened = "" if self._blank else text
@@ -362,7 +455,8 @@ class ResponseParser(RegionMachine):
         self._buffer.truncate(position)
 
     def _begin_text(self, blank: bool) -> None:
-        self._written = io.StringIO()
+        self._written = written = BodyText()
+        self._pieces = written.pieces
         self._blank = blank
 
     def _advance_to(self, position: int) -> None:
@@ -370,25 +464,30 @@ class ResponseParser(RegionMachine):
             return
         text = self._buffer.slice(self._position, position)
         self._position = position
+        self._pass(text)
+
+    def _pass(self, text: str) -> None:
+        """The next text is no part of a delimiter: it belongs to the open region, or the implicit field."""
         plan = self._region
         if plan is None:
             plan = self._plan.implicit
             if plan is None:
+                self._start += len(text)
                 self._leave_unclaimed(text)
                 return
         if self._blank:
             if text.isspace():
-                self._written.write(text)
+                self._written.append(text)
                 return
             text = self._end_blank(plan, text)
         else:
-            self._written.write(text)
+            self._written.append(text)
         self._events.append({"type": "region_chunk", "field": plan.name, "text": text, "dirty": plan.dirty})
 
     def _end_blank(self, plan: FieldPlan, text: str) -> str:
         """The first character that is no whitespace has come: the chunk that begins with it."""
-        whole = self._written.getvalue() + text
-        self._written.write(text)
+        whole = self._written.value() + text
+        self._written.append(text)
         self._blank = False
         if self._region is not None:
             return text.lstrip()
@@ -426,28 +525,31 @@ class ResponseParser(RegionMachine):
         state = self.__dict__.copy()
         for name in (
             "_plan",
-            "_write",
+            "_pieces",
             "_outside",
             "_run",
             "_region",
             "_message",
             "_written",
             "_ender",
-            "_light_run",
-            "_sentinels",
+            "_held",
+            "_light_watch",
+            "_shortcuts",
         ):
             state.pop(name, None)
         state["outside"] = self._outside.save()
-        state["run"] = None if self._run is None or self._run is self._outside else self._run.save()
+        saved = None if self._run_due or self._run is None or self._run is self._outside else self._run.save()
+        state["run"] = saved
         state["region"] = None if self._region is None else self._region.field.index
         state["message"] = self._message.save()
-        state["written"] = self._written.getvalue()
+        state["written"] = self._written.value()
+        state["held"] = self._held.text
         state["end"] = None if self._ender is None else self._ender.literals
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        outside, run, region, message, written, end = (
-            state.pop(name) for name in ("outside", "run", "region", "message", "written", "end")
+        outside, run, region, message, written, held, end = (
+            state.pop(name) for name in ("outside", "run", "region", "message", "written", "held", "end")
         )
         self.__dict__.update(state)
         plan = self._plan = self._template.plan
@@ -458,13 +560,13 @@ class ResponseParser(RegionMachine):
         self._run = self._outside
         if self._region is not None:
             self._run = self._new_run(self._region, self._start)
-            if self._run is not None:
+            if self._run is not None and run is not None:
                 self._run.restore(run)
         self._message = Message(plan)
         self._message.restore(message)
-        self._written = io.StringIO()
-        self._written.write(written)
-        self._write = self._written.write
-        self._light_run = self._run if isinstance(self._run, WatchRun) else None
-        watch = _NO_WATCH if self._light_run is None else self._light_run.watch
-        self._sentinels = watch.sentinels(self._ender) or _NO_SENTINELS
+        self._written = BodyText(written)
+        self._pieces = self._written.pieces
+        watch = plan.outside if self._region is None else self._region.watch
+        self._light_watch = watch or _NO_WATCH
+        self._shortcuts = shortcuts(self._light_watch, self._ender)
+        self._held = self._shortcuts.held(held)

@@ -14,7 +14,7 @@ from .delimiter import Delimiter, Literals, Pattern, Search
 from .literals import LiteralSet
 from .scan import Scan
 
-__all__ = ["Entry", "Hit", "PatternTimeoutError", "Sentinels", "Watch", "WatchRun"]
+__all__ = ["Entry", "Hit", "PatternTimeoutError", "Watch", "WatchRun"]
 
 TextFrom = Callable[[int], tuple[str, int]]
 
@@ -46,69 +46,6 @@ class PatternTimeoutError(Exception):
         self.pattern = pattern
 
 
-class Sentinels:
-    """Tells of a piece of text, without the searches at work, that no delimiter is in it, and where one may begin.
-
-    A text goes by at once if it has neither `first` nor `second` in it and does not end with one of `trailing`; for any
-    other, `find` tells more. Both hold where nothing before the text may have begun a delimiter.
-    """
-
-    __slots__ = ("_led", "_literals", "_patterns", "_plain", "first", "second", "trailing")
-
-    def __init__(self, literals: Iterable[str], patterns: Iterable[Pattern]) -> None:
-        """Literals, and patterns all of which have a head."""
-        plain = frozenset(literals)
-        heads = [pattern.head for pattern in patterns if pattern.head is not None]
-        wanted = plain.union(*(head.literals.literals for head in heads))
-        self._plain = LiteralSet(plain) if plain else None
-        self._literals = LiteralSet(wanted) if wanted else None
-        self.trailing = "".join(sorted({char for head in heads for char in head.skipped}))
-        # If all leads are alike and the heads exact, what may begin one after a lead is a matter of looking it up.
-        led = [head for head in heads if head.skipped]
-        alike = all(head.exact for head in heads) and len({head.skipped for head in led}) <= 1
-        self._led = (
-            frozenset(text[:end] for head in led for text in head.led for end in range(1, len(text))) if alike else None
-        )
-        self._patterns = tuple(patterns)
-        firsts = sorted({literal[0] for literal in wanted})
-        # Every text contains "" (so it is looked at), and hardly one a hundred NULs (so nothing is).
-        self.first, self.second = ("", "") if len(firsts) > 2 else (firsts[0], firsts[-1]) if firsts else (_RARE, _RARE)
-
-    def find(self, text: str) -> int:
-        """Where what may be a delimiter begins, the length of the text if nowhere; -1 if the search has to decide."""
-        size = len(text)
-        if self._literals is None:
-            return size
-        start, stop = self._literals.find(text, 0, False)
-        if stop >= 0:
-            return -1
-        hold = start
-        if self.trailing:
-            if text[-1] in self.trailing:
-                hold = min(hold, len(text.rstrip(self.trailing)))
-            if (
-                0 < start < size
-                and text[start - 1] in self.trailing
-                and (self._led is None or text[start:] in self._led)
-            ):
-                hold = min(hold, len(text[:start].rstrip(self.trailing)))
-        return hold if hold == size or self._led is not None else self._hold(text, hold)
-
-    def _hold(self, text: str, start: int) -> int:
-        """The exact answer for the few characters at the end of the text."""
-        hold = len(text) if self._plain is None else self._plain.find(text, start, False)[0]
-        for pattern in self._patterns:
-            search = pattern.search()
-            search.reset(start, "")
-            search.scan(text, start, 0)
-            if search.found is not None or search.hold < start:
-                return -1
-            hold = min(hold, search.hold)
-        return hold
-
-
-_RARE = "\0" * 100
-_MAX_SENTINELS = 64
 _MAX_STEPS = 4_096
 
 
@@ -139,25 +76,10 @@ class Watch:
         self.skipped = "".join({char for head in heads for char in head.skipped})
         self.all_have_heads = len(heads) == len(self.patterns)
         self.context: float = max((entry.delimiter.context for entry in self.entries), default=0)
-        self._sentinels: dict[tuple[str, ...], Sentinels | None] = {}
+        # Kept here for `shortcuts`, by the literals that end a generation.
+        self.shortcuts: dict[tuple[str, ...], Any] = {}
         # What short pieces of text do to the states of all searches; for those that decide nothing.
         self.steps: dict[Any, _Step] = {}
-
-    def sentinels(self, end: LiteralSet | None) -> Sentinels | None:
-        """The sentinels for this watch and the end literals; None if a delimiter can begin in too many ways."""
-        key = () if end is None else end.literals
-        if key not in self._sentinels:
-            if len(self._sentinels) > _MAX_SENTINELS:
-                self._sentinels.clear()
-            self._sentinels[key] = self._make_sentinels(key)
-        return self._sentinels[key]
-
-    def _make_sentinels(self, end: tuple[str, ...]) -> Sentinels | None:
-        # Sentinels stand behind the begin of the text.
-        patterns = [pattern for _, pattern in self.patterns if not pattern.only_at_begin]
-        if any(pattern.head is None for pattern in patterns):
-            return None
-        return Sentinels({*self.ranks, *end}, patterns)
 
 
 class WatchRun:
