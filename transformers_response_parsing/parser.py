@@ -16,7 +16,7 @@ from .literals import LiteralSet
 from .machine import RegionMachine
 from .message import Message
 from .plan import FieldPlan
-from .shortcuts import MAX_HELD, Held, Step, Taken, shortcuts
+from .shortcuts import MAX_HELD, Held, Taken, shortcuts
 from .template import ResponseTemplate
 from .text_buffer import TextBuffer
 from .value_end import ValueEndRun
@@ -125,13 +125,13 @@ class ResponseParser(RegionMachine):
         self._finalized = False
         # Where the machine holds back nothing, or few characters (`_held`), it need not hear of each chunk: `_light`. Where
         # nothing is held, text without the characters `_first` and `_second` that does not end with one of `_trailing` is a
-        # chunk of the open region without a further look. (`_first` is "" otherwise, which every text has.)
+        # chunk of the open region without a further look. (`_first` is "" otherwise, which every text has; else `_sought`.)
         self._light = False
         self._held = _NOTHING_HELD
         self._run_due = False  # a delimiter was taken that the machine has not heard of
         self._shortcuts = shortcuts(_NO_WATCH, self._ender)
         self._light_watch = _NO_WATCH
-        self._field = self._first = self._second = self._trailing = ""
+        self._field = self._sought = self._first = self._second = self._trailing = ""
         self._dirty = self._only_first = False
         self.initial_events: list[Event] = self._take(tail) if tail else []
 
@@ -170,9 +170,17 @@ class ResponseParser(RegionMachine):
             held, known = self._held, self._shortcuts
             step = held.steps.get(text) or known.learn(held, text)
             if step is not None:
-                events = self._follow(step)
-                if events is not None:
-                    return events
+                passed, following, taken = step
+                if following is not None:
+                    if passed:
+                        return self._hold(passed, following)
+                    self._held = following
+                    self._first = ""
+                    return []
+                if taken is not None:
+                    events = self._take_known(passed, taken)
+                    if events is not None:
+                        return events
             text = held.text + text
             if step is None and known.sentinels is not None:
                 start = known.sentinels.find(text)
@@ -300,30 +308,28 @@ class ResponseParser(RegionMachine):
         """Set what `feed` looks for in text that may be no more than a chunk of the open region."""
         plan = self._region or self._plan.implicit
         sentinels = self._shortcuts.sentinels
-        if self._blank or self._held.text or plan is None or sentinels is None:
-            self._first = ""
+        if self._blank or plan is None or sentinels is None:
+            self._first = self._sought = ""
             return
         self._field = plan.name
         self._dirty = plan.dirty
-        self._first = sentinels.first
+        self._sought = sentinels.first
+        self._first = "" if self._held.text else self._sought
         self._second = sentinels.second
         self._trailing = sentinels.trailing
         self._only_first = not sentinels.trailing and sentinels.second == sentinels.first
-
-    def _follow(self, step: Step) -> list[Event] | None:
-        """Do what is known of a chunk; None if the machine has to."""
-        if step.taken is not None:
-            return self._take_known(step.passed, step.taken)
-        return None if step.held is None else self._hold(step.passed, step.held)
 
     def _hold(self, passed: str, held: Held) -> list[Event]:
         """The text that `passed` belongs to the region, what is `held` comes behind it."""
         events: list[Event] = []
         self._events = events
         if passed:
+            was_blank = self._blank
             self._pass(passed)
+            if was_blank:
+                self._look_for_chunks()
         self._held = held
-        self._look_for_chunks()
+        self._first = "" if held.text else self._sought
         return events
 
     def _take_known(self, passed: str, taken: Taken) -> list[Event] | None:

@@ -21,6 +21,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # As Gemma 4 writes the keys of its dicts: whatever they are, up to the colon.
 _BARE_KEY = re.compile(r'[\w$.-][^\r\n,:{}\[\]"]*')
+# The same with what is around it, up to the value. The key's last characters may be spaces.
+_BARE_MEMBER = re.compile(rf"[ \t\n\r]*({_BARE_KEY.pattern}):[ \t\n\r]*")
+_NEXT_MEMBER = re.compile(r"[ \t\n\r]*,(?=[ \t\n\r]*[\w$.-])")
 _WORD = re.compile(r"\w+")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {**_JSON_WORDS, "True": True, "False": False, "None": None}
@@ -138,6 +141,8 @@ class _Reader:
         self.repairs = dialect.repairs
         self.complete = complete and dialect.repairs
         self.bare_keys = dialect.unquoted_keys
+        # A bare key is no string only if no delimiter begins like one.
+        self.plain_keys = self.bare_keys and not any(_BARE_KEY.match(opening) for opening, _ in dialect.string_delims)
         self.words: dict[str, Any] = _PYTHON_WORDS if dialect.repairs else _JSON_WORDS
         # Per delimiter: the offset from which on its close is known not to occur, so that no text is searched twice.
         self.delims = dialect.string_delims
@@ -225,11 +230,17 @@ class _Reader:
         if body.startswith("}", at):
             return result, at + 1
         while True:
-            key, at = self.key(at)
-            at = self.space(at)
-            if not body.startswith(":", at):
-                raise BodyError("expected ':' after a key" if at < len(body) else "the JSON ends too early", at)
-            result[key], at = self.value(self.space(at + 1), depth)
+            if self.plain_keys and (member := _BARE_MEMBER.match(body, at)):
+                result[member[1].rstrip()], at = self.value(member.end(), depth)
+                if following := _NEXT_MEMBER.match(body, at):
+                    at = following.end()
+                    continue
+            else:
+                key, at = self.key(at)
+                at = self.space(at)
+                if not body.startswith(":", at):
+                    raise BodyError("expected ':' after a key" if at < len(body) else "the JSON ends too early", at)
+                result[key], at = self.value(self.space(at + 1), depth)
             at = self.space(at)
             if self.ends(at, "}"):
                 return result, at + 1
