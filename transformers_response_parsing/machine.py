@@ -20,7 +20,7 @@ from .plan import FieldPlan
 from .template import ResponseTemplate
 from .tools import ToolSchemas
 from .value_end import ValueEndRun
-from .watch import Hit, PatternTimeoutError, WatchRun
+from .watch import Hit, PatternTimeoutError, Watch, WatchRun
 
 __all__ = ["RegionMachine"]
 
@@ -65,7 +65,7 @@ class RegionMachine:
 
     def _begin(self) -> None:
         """Begin the walk at `position`, or in the region that was opened there."""
-        self._outside = WatchRun(self._plan.outside)
+        self._outside = self._watch_run(self._plan.outside)
         self._outside.restart(self._position, "" if self._position else None)
         if self._region is None:
             self._run = self._outside
@@ -185,9 +185,13 @@ class RegionMachine:
     def _new_run(self, plan: FieldPlan, position: int) -> WatchRun | ValueEndRun | None:
         """What finds the end of a region of the field."""
         if plan.watch is not None:
-            return WatchRun(plan.watch)
+            return self._watch_run(plan.watch)
         scanner = plan.field.content.end_scanner() if plan.until_complete else None
         return None if scanner is None else ValueEndRun(scanner, position)
+
+    def _watch_run(self, watch: Watch) -> WatchRun:
+        """What finds the delimiters of the watch."""
+        return WatchRun(watch)
 
     def _skip(self, hit: Hit, run: WatchRun) -> None:
         """An empty match must not be taken (again): its pattern is looked for one character further on."""

@@ -10,6 +10,8 @@ from .literals import LiteralSet
 from .machine import RegionMachine
 from .template import ResponseTemplate
 from .tools import ToolSchemas
+from .watch import Hit, Watch, WatchRun
+from .whole_run import Patience, WholeRun
 
 __all__ = ["WholeText"]
 
@@ -39,6 +41,8 @@ class WholeText(RegionMachine):
                 text = text[:start]
         self._text = tail + text if tail else text
         self._length = len(self._text)
+        self._extended = self._text + self._literal
+        self._patience = Patience(self._length)
         super().__init__(template, tools, keeps_malformed)
 
     def message(self) -> dict[str, Any]:
@@ -113,6 +117,19 @@ class WholeText(RegionMachine):
         wanted = (watch.literals, watch.heads)
         return any(one is not None and one.find(text, position, False) != (self._length, -1) for one in wanted)
 
+    def _watch_run(self, watch: Watch) -> WatchRun:
+        if self._patience.left <= 0:
+            return WatchRun(watch)
+        return WholeRun(watch, self._patience, self._extended)
+
+    def _captures(self, delimiter: Any, hit: Hit) -> dict[str, str]:
+        run = self._run
+        if not delimiter.groups:
+            return _NO_GROUPS
+        if isinstance(run, WholeRun) and run.match is not None and run.match.span() == (hit.start, hit.end):
+            return {name: value for name, value in run.match.groupdict().items() if value is not None}
+        return super()._captures(delimiter, hit)
+
     def _end(self) -> int:
         return self._length
 
@@ -142,8 +159,8 @@ class WholeText(RegionMachine):
         self._message.opened.add(plan.name)
         return text
 
-    def _append(self, text: str) -> None:
-        self._text += text
+    def _append(self, text: str) -> None:  # noqa: ARG002 - only what ends the generation ever follows
+        self._text = self._extended
         self._length = len(self._text)
 
     def _truncate(self, position: int) -> None:
