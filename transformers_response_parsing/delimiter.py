@@ -101,17 +101,17 @@ class Pattern(Delimiter):
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
         self.head: Head | None = None if program is None else pattern_head(program)
-        # Whether every match has the head, whatever is before or after it.
-        self.always_has_head = program is not None and not (program.has_looks or program.uses_begin)
         self.only_at_begin = program is not None and only_at_begin(program)
         self._automaton = None if program is None else Automaton(program, self.head)
-        self._effort = inf
+        # The power of the text's length that bounds the steps of a match from one place.
+        self.effort = inf
+        self._is_local = False  # nothing outside of a match matters
         if program is None:
             self._reach, self.context = _window(pattern)
         else:
             self.context = 1 if program.context_classes else 0
-            if not (program.has_looks or self.context or program.uses_begin):
-                self._effort = repetitions(parse_pattern(pattern))
+            self.effort = repetitions(parse_pattern(pattern))
+            self._is_local = not (program.has_looks or self.context or program.uses_begin)
 
     def __repr__(self) -> str:
         return f"Pattern({self.pattern!r})"
@@ -133,8 +133,8 @@ class Pattern(Delimiter):
         Raises:
             TimeoutError: the match takes longer than `limits.SEARCH_TIMEOUT`.
         """
-        if self._effort <= 1 or (self._effort <= 2 and end - start <= _SHORT):
-            # Nothing outside of the match matters. (To watch the time costs ten times what most matches do.)
+        if self._is_local and (self.effort <= 1 or (self.effort <= 2 and end - start <= _SHORT)):
+            # To watch the time costs ten times what most matches do.
             match = self.compiled.fullmatch(text, start, end)
         else:
             timeout = limits.SEARCH_TIMEOUT

@@ -21,13 +21,15 @@ class Head:
 
     Where a text has none of the literals, nor the beginning of one at its end, and does not end with one of `skipped`, no
     match has begun in it. `exact`: the pattern's alternatives begin with just that, those of `led` with `[skipped]*` and
-    the literal, the others with the literal; so what looks like the beginning of a match really may be one.
+    the literal, the others with the literal; so what looks like the beginning of a match really may be one. `sure`: so it is
+    also at the begin and at the end of a text.
     """
 
     literals: LiteralSet
     skipped: str
     led: frozenset[str]
     exact: bool
+    sure: bool
 
     @property
     def first(self) -> str:
@@ -54,7 +56,7 @@ def pattern_head(program: Program) -> Head | None:
     # Where a text has the literal of one alternative and of another, the lead must mean the same to both.
     without = [_literal(program, pc) for pc in cut.ops - led]
     exact = plain and not any(one.startswith(other) or other.startswith(one) for one in with_lead for other in without)
-    return Head(literals, "".join(sorted(cut.skipped)), with_lead, exact)
+    return Head(literals, "".join(sorted(cut.skipped)), with_lead, exact, not cut.edges)
 
 
 def only_at_begin(program: Program) -> bool:
@@ -77,10 +79,14 @@ def only_at_begin(program: Program) -> bool:
 
 @dataclass
 class _Cut:
-    """Operations that read one certain character, one of which every match passes; and what may be read before."""
+    """Operations that read one certain character, one of which every match passes; and what may be read before.
+
+    `edges`: but for matches at the begin or end of a text.
+    """
 
     ops: set[int]
     skipped: set[str]
+    edges: bool = False
 
 
 def _single_characters(program: Program) -> set[str]:
@@ -129,9 +135,12 @@ def _explore(program: Program, start: int, char: str, cut: _Cut) -> bool:
             if not op[1] and _explore(program, op[2], char, ahead):
                 cut.ops |= ahead.ops
                 cut.skipped |= ahead.skipped
+                cut.edges |= ahead.edges
             else:
                 stack.append(op[3])
-        elif kind not in (BEGIN, END_OF_TEXT):  # those two never hold where more text comes
+        elif kind in (BEGIN, END_OF_TEXT):  # those two never hold where more text comes
+            cut.edges = True
+        else:
             return False
     return True
 

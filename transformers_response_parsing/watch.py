@@ -70,7 +70,7 @@ class Watch:
                 self.patterns.append((rank, entry.delimiter))
         self.regular = all(pattern.is_regular for _, pattern in self.patterns)
         self.literals = LiteralSet(self.ranks) if self.ranks else None
-        heads = [pattern.head for _, pattern in self.patterns if pattern.head and pattern.always_has_head]
+        heads = [pattern.head for _, pattern in self.patterns if pattern.head and pattern.head.sure]
         # One of these is in every match of a pattern, after nothing but characters out of `skipped`.
         self.heads = LiteralSet(literal for head in heads for literal in head.literals.literals) if heads else None
         self.skipped = "".join({char for head in heads for char in head.skipped})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from .delimiter import Pattern
 from .watch import Hit, Watch, WatchRun
 
 __all__ = ["Patience", "WholeRun"]
@@ -14,6 +15,7 @@ __all__ = ["Patience", "WholeRun"]
 # What the automaton would need, about, so that a search in vain costs no more than the one that follows it.
 _LEAST_PATIENCE = 0.001
 _PATIENCE_A_CHARACTER = 3e-7
+_FEW_STEPS = 1_000_000
 
 
 class Patience:
@@ -110,7 +112,7 @@ class WholeRun(WatchRun):
         for index, (rank, pattern) in enumerate(watch.patterns):
             match = found[index]
             if match is _UNKNOWN or (match is not None and match.start() < max(at, self._floors[index])):
-                match = found[index] = self._search(pattern.compiled, max(at, self._floors[index]))
+                match = found[index] = self._search(pattern, max(at, self._floors[index]))
             if match is not None:
                 start, stop = match.span()
                 if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
@@ -118,13 +120,31 @@ class WholeRun(WatchRun):
                     self.match = match
         return best
 
-    def _search(self, compiled: Any, at: int) -> Any:
-        patience = self._patience
+    def _search(self, pattern: Pattern, at: int) -> Any:
+        """The first match of the pattern from `at` on."""
+        text, head = self._text, pattern.head
+        if head is None or not head.sure:
+            return self._ask(pattern.compiled.search, at, pattern.effort + 1)
+        start, stop = head.literals.find(text, at, True)
+        if stop >= 0 and head.skipped:
+            return self._ask(pattern.compiled.search, at + len(text[at:start].rstrip(head.skipped)), pattern.effort + 1)
+        while stop >= 0:
+            match = self._ask(pattern.compiled.match, start, pattern.effort)
+            if match is not None:
+                return match
+            start, stop = head.literals.find(text, start + 1, True)
+        return None
+
+    def _ask(self, question: Any, at: int, effort: float) -> Any:
+        """What `regex` says, if it does soon. The text's length to the power of `effort` bounds the steps."""
+        text, patience = self._text, self._patience
         if patience.left <= 0:
             raise TimeoutError
         begun = monotonic()
         try:
-            return compiled.search(self._text, at, timeout=patience.left)
+            if len(text) ** effort <= _FEW_STEPS:  # to watch the time costs more than most searches do
+                return question(text, at)
+            return question(text, at, timeout=patience.left)
         finally:
             patience.left -= monotonic() - begun
 
