@@ -101,6 +101,7 @@ class Pattern(Delimiter):
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
         self.head: Head | None = None if program is None else pattern_head(program)
+        self.uses_begin = program is None or program.uses_begin
         self.only_at_begin = program is not None and only_at_begin(program)
         self._automaton = None if program is None else Automaton(program, self.head)
         # The power of the text's length that bounds the steps of a match from one place.
@@ -111,7 +112,7 @@ class Pattern(Delimiter):
         else:
             self.context = 1 if program.context_classes else 0
             self.effort = repetitions(parse_pattern(pattern))
-            self._is_local = not (program.has_looks or self.context or program.uses_begin)
+            self._is_local = not (program.has_looks or self.context or self.uses_begin)
 
     def __repr__(self) -> str:
         return f"Pattern({self.pattern!r})"

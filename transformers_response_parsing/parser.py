@@ -128,12 +128,14 @@ class ResponseParser(RegionMachine):
         # chunk of the open region without a further look. (`_first` is "" otherwise, which every text has; else `_sought`.)
         self._light = False
         self._held = _NOTHING_HELD
+        self._trail: Held | None = None  # what the machine holds, where it may be known the next time
         self._run_due = False  # a delimiter was taken that the machine has not heard of
         self._shortcuts = shortcuts(_NO_WATCH, self._ender)
         self._light_watch = _NO_WATCH
         self._field = self._sought = self._first = self._second = self._trailing = ""
         self._dirty = self._only_first = False
-        self.initial_events: list[Event] = self._take(tail) if tail else []
+        self._go_light()
+        self.initial_events: list[Event] = self.feed(tail) if tail else []
 
     def feed(self, text: str) -> list[Event]:
         """Go on with what the model generated next.
@@ -187,8 +189,11 @@ class ResponseParser(RegionMachine):
                 if start >= 0 and len(text) - start <= MAX_HELD:
                     return self._hold(text[:start], known.held(text[start:]))
             self._sync()
-        elif self._stays_held(text):
-            return []
+        else:
+            if self._trail is not None:
+                self._trail = self._shortcuts.followed(self._trail, text)
+            if self._stays_held(text):
+                return []
         return self._take(text) if self._ender is None else self._take_until(self._ender, text)
 
     def finalize(self) -> tuple[dict[str, Any], list[Event]]:
@@ -269,17 +274,20 @@ class ResponseParser(RegionMachine):
 
     def _go_light(self) -> None:
         """From here on, if it is possible, let text go by the machine."""
+        self._trail = None
         run = self._run
         if (
-            not self._position  # a pattern may ask whether it is at the begin
-            or self._over
+            self._over
             or self._scanner is not None
             or self._stalled is not None
             or self._plan.context
             or isinstance(run, ValueEndRun)
         ):
             return
-        self._find_shortcuts(_NO_WATCH if run is None else run.watch)
+        watch = _NO_WATCH if run is None else run.watch
+        if watch.uses_begin and not self._position:
+            return
+        self._find_shortcuts(watch)
         sentinels = self._shortcuts.sentinels
         if sentinels is None:
             return
@@ -290,6 +298,7 @@ class ResponseParser(RegionMachine):
             pending = self._buffer.slice(self._position, self._buffer.end) + pending
             start = sentinels.find(pending)
             if start < 0:
+                self._trail = self._shortcuts.held(pending)
                 return
             if start:  # what only the beginning of an end literal held back
                 self._pass(pending[:start])
@@ -400,12 +409,12 @@ class ResponseParser(RegionMachine):
             watch = None if self._region is None else self._region.watch
             if watch is None:
                 self._run = self._outside
-                self._outside.move_to(position, "")
+                self._outside.move_to(position, "" if position else None)
             else:
                 self._run = WatchRun(watch)
                 self._run.restart(position, "")
         elif position != self._position and isinstance(self._run, WatchRun):
-            self._run.move_to(position, "")
+            self._run.move_to(position, "" if position else None)
         self._position = position
         return self._held.text
 
@@ -541,6 +550,7 @@ class ResponseParser(RegionMachine):
             "_held",
             "_light_watch",
             "_shortcuts",
+            "_trail",
         ):
             state.pop(name, None)
         state["outside"] = self._outside.save()
@@ -576,3 +586,4 @@ class ResponseParser(RegionMachine):
         self._light_watch = watch or _NO_WATCH
         self._shortcuts = shortcuts(self._light_watch, self._ender)
         self._held = self._shortcuts.held(held)
+        self._trail = None

@@ -147,15 +147,27 @@ class Shortcuts:
         if len(text) > _MAX_PIECE:
             return None
         if text not in held.steps:
-            self._count += 1
-            if self._count > _MAX_STEPS:
-                self._count = 0
-                self._known = {"": self.nothing}
-                self.nothing.steps.clear()
-            held.steps[text] = None
+            self._note(held, text)
             return None
         made = held.steps[text] = self._read(held.text + text)
         return made
+
+    def followed(self, held: Held, text: str) -> Held | None:
+        """The machine is at work on the chunk: what is held then, if it holds all. None if that is too much."""
+        if len(held.text) + len(text) > MAX_HELD:
+            return None
+        if text not in held.steps and len(text) <= _MAX_PIECE:
+            self._note(held, text)
+        return self.held(held.text + text)
+
+    def _note(self, held: Held, text: str) -> None:
+        """The chunk came for the first time."""
+        self._count += 1
+        if self._count > _MAX_STEPS:
+            self._count = 0
+            self._known = {"": self.nothing}
+            self.nothing.steps.clear()
+        held.steps[text] = None
 
     def _read(self, text: str) -> Step:
         """What a text does of which nothing was read yet."""

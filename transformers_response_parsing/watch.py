@@ -56,6 +56,7 @@ class Watch:
         entries: the delimiters in their order.
         context: how far its patterns look back, in characters.
         literals: those of its literal delimiters, if any.
+        uses_begin: a pattern may ask whether it is at the begin of the text.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -68,6 +69,7 @@ class Watch:
                     self.ranks.setdefault(literal, rank)
             elif isinstance(entry.delimiter, Pattern):
                 self.patterns.append((rank, entry.delimiter))
+        self.uses_begin = any(pattern.uses_begin for _, pattern in self.patterns)
         self.regular = all(pattern.is_regular for _, pattern in self.patterns)
         self.literals = LiteralSet(self.ranks) if self.ranks else None
         heads = [pattern.head for _, pattern in self.patterns if pattern.head and pattern.head.sure]

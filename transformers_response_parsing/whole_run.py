@@ -123,17 +123,17 @@ class WholeRun(WatchRun):
     def _search(self, pattern: Pattern, at: int) -> Any:
         """The first match of the pattern from `at` on."""
         text, head = self._text, pattern.head
-        if head is None or not head.sure:
-            return self._ask(pattern.compiled.search, at, pattern.effort + 1)
-        start, stop = head.literals.find(text, at, True)
-        if stop >= 0 and head.skipped:
-            return self._ask(pattern.compiled.search, at + len(text[at:start].rstrip(head.skipped)), pattern.effort + 1)
-        while stop >= 0:
-            match = self._ask(pattern.compiled.match, start, pattern.effort)
-            if match is not None:
-                return match
-            start, stop = head.literals.find(text, start + 1, True)
-        return None
+        if head is not None and head.sure:
+            start, stop = head.literals.find(text, at, True)
+            if stop < 0:
+                return None
+            at = start if not head.skipped else at + len(text[at:start].rstrip(head.skipped))
+            if not head.skipped and len(text) ** pattern.effort <= _FEW_STEPS:
+                match = self._ask(pattern.compiled.match, at, pattern.effort)
+                if match is not None:
+                    return match
+                at += 1
+        return self._ask(pattern.compiled.search, at, pattern.effort + 1)
 
     def _ask(self, question: Any, at: int, effort: float) -> Any:
         """What `regex` says, if it does soon. The text's length to the power of `effort` bounds the steps."""

@@ -36,7 +36,9 @@ _GAP = re.compile(r"\(\?P<(key|value)>\.([*+])\?\)|\.([*+])\?")
 # What `regex` reads in another way than the standard library's parser: POSIX classes, set operations, fuzzy matching.
 _OTHER_DIALECT = re.compile(r"\[\[|\[:|--|&&|\|\||~~|\{(?![0-9]*,?[0-9]*\})")
 _MAX_WINDOW = 16
-_SHORT = 200
+_VERY_SHORT = 200
+_SHORT = 2_000
+_SOON = 0.001  # seconds
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
 _SINGLE = (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY, sre.CATEGORY)
 _LEAD_KINDS = {*_SINGLE, *_REPEATS, sre.RANGE, sre.NEGATE, sre.SUBPATTERN, sre.BRANCH}
@@ -91,13 +93,20 @@ class TagFinder:
         try:
             if self.chain is None:
                 yield from self._plain(body, 0, limits.SEARCH_TIMEOUT)
-            elif len(body) <= _SHORT and self.chain.quick:
-                # No plan beats `regex` here, and there is not enough text for it to lose its way in.
-                yield from self._plain(body, 0, None)
             else:
-                yield from self._chained(body, self.chain)
+                tags = self._soon(body, self.chain)
+                yield from self._chained(body, self.chain) if tags is None else tags
         except TimeoutError:
             raise BodyError(f"the search for tag_pattern {self.source!r} took too long") from None
+
+    def _soon(self, body: str, chain: _Chain) -> list[Tag] | None:
+        """All tags of a short body, unless that takes long: mostly no plan beats `regex` there."""
+        if len(body) > _SHORT:
+            return None
+        try:
+            return list(self._plain(body, 0, None if len(body) <= _VERY_SHORT and chain.quick else _SOON))
+        except TimeoutError:
+            return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TagFinder, (self.source, self._regex)
