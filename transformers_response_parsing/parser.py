@@ -134,8 +134,14 @@ class ResponseParser(RegionMachine):
         self._light_watch = _NO_WATCH
         self._field = self._sought = self._first = self._second = self._trailing = ""
         self._dirty = self._only_first = False
-        self._go_light()
-        self.initial_events: list[Event] = self.feed(tail) if tail else []
+        self.initial_events: list[Event] = []
+        if tail and (self._ender is None or self._ender.find(tail, 0, False) == (len(tail), -1)):
+            self._go_light()
+            self.initial_events = self.feed(tail)
+        elif tail:  # what ends the turn begins in the generation
+            self.initial_events = self._take(tail)
+        else:
+            self._go_light()
 
     def feed(self, text: str) -> list[Event]:
         """Go on with what the model generated next.

@@ -125,7 +125,6 @@ class Plan:
     Attributes:
         outside: watches while no explicit region is open.
         context: how many characters before a match its patterns look back on at most.
-        searchable: a plain search tells where a pattern may match outside of explicit regions.
     """
 
     __slots__ = (
@@ -137,7 +136,6 @@ class Plan:
         "nested_defaults",
         "outside",
         "required",
-        "searchable",
     )
 
     def __init__(self, fields: tuple[Field, ...], implicit: Field | None, defaults: dict[str, Any]) -> None:
@@ -155,7 +153,6 @@ class Plan:
         self.by_name = {plan.name: plan for plan in self.fields}
         watches = [self.outside, *(plan.watch for plan in self.fields if plan.watch is not None)]
         self.context = max(watch.context for watch in watches)
-        self.searchable = self.outside.all_have_heads
 
 
 def _kind(value: object) -> str:

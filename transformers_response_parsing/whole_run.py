@@ -45,7 +45,7 @@ class WholeRun(WatchRun):
         self._patience = patience
         self._beyond = beyond  # the whole text, with what ends the generation
         self._exact = False
-        self._forget("")
+        self._forget(beyond)
 
     def _forget(self, text: str) -> None:
         """Nothing is found yet in the text."""
@@ -54,6 +54,22 @@ class WholeRun(WatchRun):
         count = len(self.watch.patterns)
         self._found: list[Any] = [_UNKNOWN] * count
         self._floors = [0] * count  # a pattern is looked for no earlier
+
+    def find(self, at: int) -> Hit | None:
+        """The first match from `at` on in the text with what is `beyond`.
+
+        Raises:
+            TimeoutError, MemoryError: that can't be told soon; `advance` can.
+        """
+        self._from = at
+        return self._next()
+
+    def groups(self) -> dict[str, str]:
+        """The named groups that took part in the last match."""
+        match = self.match
+        if match is None or not match.re.groupindex:
+            return {}
+        return {name: value for name, value in match.groupdict().items() if value is not None}
 
     def restart(self, at: int, before: str | None) -> None:
         """See `WatchRun.restart`."""
@@ -78,7 +94,6 @@ class WholeRun(WatchRun):
 
     def advance(self, text_from: Callable[[int], tuple[str, int]], end: int, final: bool) -> Hit | None:
         """See `WatchRun.advance`. What is not final is decided as `beyond` has it."""
-        self.match = None
         if self._exact:
             return super().advance(text_from, end, final)
         text = text_from(0)[0] if final else self._beyond
@@ -101,6 +116,7 @@ class WholeRun(WatchRun):
         """The next match in the text."""
         text, at, watch = self._text, self._from, self.watch
         best: Hit | None = None
+        self.match = None
         if watch.literals is not None:
             literal = self._literal
             if literal is None or literal[0] < at:

@@ -8,14 +8,13 @@ from typing import Any
 from .content import BodyError
 from .literals import LiteralSet
 from .machine import RegionMachine
+from .plan import FieldPlan
 from .template import ResponseTemplate
 from .tools import ToolSchemas
 from .watch import Hit, Watch, WatchRun
 from .whole_run import Patience, WholeRun
 
 __all__ = ["WholeText"]
-
-_NO_GROUPS: dict[str, str] = {}
 
 
 class WholeText(RegionMachine):
@@ -47,67 +46,74 @@ class WholeText(RegionMachine):
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""
-        if not (self._plan.searchable and self._walk_literals()):
-            self._begin()
+        self._begin()
+        if not self._walk_plain():
             if self._literal:
                 self._end_at(self._literal)
             else:
                 self._end_all()
         return self._finish_message()
 
-    def _walk_literals(self) -> bool:
-        """The same walk as long as all delimiters are literals and all goes well: one search each. True if that was all."""
-        text, plan, message, tools = self._text, self._plan, self._message, self._tools
-        watch = plan.outside
+    def _walk_plain(self) -> bool:
+        """The same walk as long as all goes well: two searches a region. True if that was all; else the rest is to be walked."""
+        outside = self._outside
+        assert isinstance(outside, WholeRun)
         position = 0
-        nowhere = self._length + 1
-        pattern_at = nowhere if watch.heads is None else self._pattern_at(0)
-        while watch.literals is not None:
-            start, stop = watch.literals.find(text, position, True)
-            if pattern_at < position:
-                pattern_at = self._pattern_at(position)
-            if stop < 0 or stop > pattern_at:
-                break
-            if start > position:
+        try:
+            while True:
+                hit = outside.find(position)
+                if hit is None or hit.start >= self._length:
+                    break
+                if hit.end > self._length or hit.end == hit.start:
+                    return self._leave_off(position)
                 self._start = position
-                self._end_stretch(start)
-                self._raise_failure()
-            position = stop
-            opens = watch.entries[watch.ranks[text[start:stop]]].opens
-            if opens is None:
-                continue
-            region = plan.fields[opens]
-            message.opened.add(region.name)
-            close = None if region.watch is None else region.watch.literals
-            start, stop = (0, -1) if close is None else close.find(text, position, True)
-            if stop >= 0 and not region.reads_anything and not region.nests:
-                body = text[position:start]
-                try:
-                    message.add(region, region.value(body, _NO_GROUPS, tools, False), body)
-                except BodyError:
-                    pass
-                else:
-                    position = stop
+                if hit.start > position:
+                    self._end_stretch(hit.start)
+                    self._raise_failure()
+                position = hit.end
+                opens = outside.watch.entries[hit.rank].opens
+                if opens is None:
                     continue
-            # Unclosed, or a close that may be data, or malformed: step by step from here.
-            self._open(region, position, {})
-            break
-        if pattern_at < position:
-            pattern_at = self._pattern_at(position)
-        if self._region is None and pattern_at > self._length and not (self._literal and self._straddles(position)):
-            self._start = position
-            self._end_stretch(self._length)
-            self._raise_failure()
-            return True
-        if self._region is None:
-            self._start = self._position = position
-        return False
+                region = self._plan.fields[opens]
+                self._message.opened.add(region.name)
+                groups = outside.groups()
+                stop = self._region_end(region, position, groups)
+                if stop < 0:
+                    # Unclosed, or a close that may be data, or malformed: step by step from here.
+                    self._open(region, position, groups)
+                    return False
+                position = stop
+        except (TimeoutError, MemoryError):
+            return self._leave_off(position)
+        if self._literal and (not outside.watch.all_have_heads or self._straddles(position)):
+            return self._leave_off(position)
+        self._start = position
+        self._end_stretch(self._length)
+        self._raise_failure()
+        return True
 
-    def _pattern_at(self, position: int) -> int:
-        """Where a pattern may match next, from `position` on; behind the end if nowhere."""
-        text, watch = self._text, self._plan.outside
-        start, stop = (0, -1) if watch.heads is None else watch.heads.find(text, position, True)
-        return position + len(text[position:start].rstrip(watch.skipped)) if stop >= 0 else self._length + 1
+    def _region_end(self, region: FieldPlan, start: int, groups: dict[str, str]) -> int:
+        """Parse the region whose body begins at `start`, and give where its close ends; -1 if it takes a closer look."""
+        if region.watch is None or region.nests or region.reads_anything:
+            return -1
+        run = WholeRun(region.watch, self._patience, self._extended)
+        hit = run.find(start)
+        if hit is None or hit.end > self._length or (hit.start == self._length and self._literal):
+            return -1
+        body = self._text[start : hit.start]
+        closing = run.groups()
+        try:
+            value = region.value(body, {**groups, **closing} if closing else groups, self._tools, False)
+        except BodyError:
+            return -1
+        self._message.add(region, value, body)
+        return hit.end
+
+    def _leave_off(self, position: int) -> bool:
+        """The walk goes on at `position`."""
+        self._start = self._position = position
+        self._outside.move_to(position, self._before(position))
+        return False
 
     def _straddles(self, position: int) -> bool:
         """Whether a delimiter may begin at the end of the text, from `position` on, and run into what follows."""
@@ -124,10 +130,8 @@ class WholeText(RegionMachine):
 
     def _captures(self, delimiter: Any, hit: Hit) -> dict[str, str]:
         run = self._run
-        if not delimiter.groups:
-            return _NO_GROUPS
         if isinstance(run, WholeRun) and run.match is not None and run.match.span() == (hit.start, hit.end):
-            return {name: value for name, value in run.match.groupdict().items() if value is not None}
+            return run.groups()
         return super()._captures(delimiter, hit)
 
     def _end(self) -> int:
