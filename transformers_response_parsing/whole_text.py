@@ -16,6 +16,8 @@ from .whole_run import Patience, WholeRun
 
 __all__ = ["WholeText"]
 
+_NO_GROUPS: dict[str, str] = {}
+
 
 class WholeText(RegionMachine):
     """The machine over a text that is all there: bodies are slices of it, and nobody listens.
@@ -40,13 +42,14 @@ class WholeText(RegionMachine):
                 text = text[:start]
         self._text = tail + text if tail else text
         self._length = len(self._text)
-        self._extended = self._text + self._literal
-        self._patience = Patience(self._length)
         super().__init__(template, tools, keeps_malformed)
+
+    # Made when they are needed: a short text is parsed in less time than all of this takes.
+    _patience: Patience | None = None
+    _extended = ""  # the text with what ends the generation
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""
-        self._begin()
         if not self._walk_plain():
             if self._literal:
                 self._end_at(self._literal)
@@ -56,64 +59,92 @@ class WholeText(RegionMachine):
 
     def _walk_plain(self) -> bool:
         """The same walk as long as all goes well: two searches a region. True if that was all; else the rest is to be walked."""
-        outside = self._outside
-        assert isinstance(outside, WholeRun)
+        text, length = self._text, self._length
+        watch = self._plan.outside
+        literals, entries = watch.literals, watch.entries
+        outside = self._whole_run(watch) if watch.patterns else None
+        groups = _NO_GROUPS
         position = 0
         try:
             while True:
-                hit = outside.find(position)
-                if hit is None or hit.start >= self._length:
-                    break
-                if hit.end > self._length or hit.end == hit.start:
-                    return self._leave_off(position)
-                self._start = position
-                if hit.start > position:
-                    self._end_stretch(hit.start)
-                    self._raise_failure()
-                position = hit.end
-                opens = outside.watch.entries[hit.rank].opens
+                if outside is not None:
+                    hit = outside.find(position)
+                    if hit is None or hit.start >= length:
+                        break
+                    start, stop, rank = hit
+                    if stop > length or stop == start:
+                        return self._leave_off(position)
+                    groups = outside.groups()
+                else:
+                    start, stop = (0, -1) if literals is None else literals.find(text, position, True)
+                    if stop < 0:
+                        break
+                    rank = watch.ranks[text[start:stop]]
+                if start > position:
+                    self._start = position
+                    self._end_stretch(start)
+                    if self._failure is not None:
+                        self._raise_failure()
+                position = stop
+                opens = entries[rank].opens
                 if opens is None:
                     continue
                 region = self._plan.fields[opens]
                 self._message.opened.add(region.name)
-                groups = outside.groups()
                 stop = self._region_end(region, position, groups)
                 if stop < 0:
                     # Unclosed, or a close that may be data, or malformed: step by step from here.
+                    self._leave_off(position)
                     self._open(region, position, groups)
                     return False
                 position = stop
         except (TimeoutError, MemoryError):
             return self._leave_off(position)
-        if self._literal and (not outside.watch.all_have_heads or self._straddles(position)):
+        if self._literal and (not watch.all_have_heads or self._straddles(position)):
             return self._leave_off(position)
         self._start = position
-        self._end_stretch(self._length)
-        self._raise_failure()
+        self._end_stretch(length)
+        if self._failure is not None:
+            self._raise_failure()
         return True
 
     def _region_end(self, region: FieldPlan, start: int, groups: dict[str, str]) -> int:
         """Parse the region whose body begins at `start`, and give where its close ends; -1 if it takes a closer look."""
-        if region.watch is None or region.nests or region.reads_anything:
+        watch = region.watch
+        if watch is None or region.nests or region.reads_anything:
             return -1
-        run = WholeRun(region.watch, self._patience, self._extended)
-        hit = run.find(start)
-        if hit is None or hit.end > self._length or (hit.start == self._length and self._literal):
-            return -1
-        body = self._text[start : hit.start]
-        closing = run.groups()
+        if watch.patterns:
+            run = self._whole_run(watch)
+            hit = run.find(start)
+            if hit is None or hit.end > self._length or (hit.start == self._length and self._literal):
+                return -1
+            end, stop, _ = hit
+            closing = run.groups()
+            if closing:
+                groups = {**groups, **closing}
+        else:
+            end, stop = (0, -1) if watch.literals is None else watch.literals.find(self._text, start, True)
+            if stop < 0:
+                return -1
+        body = self._text[start:end]
         try:
-            value = region.value(body, {**groups, **closing} if closing else groups, self._tools, False)
+            value = region.value(body, groups, self._tools, False)
         except BodyError:
             return -1
         self._message.add(region, value, body)
-        return hit.end
+        return stop
 
     def _leave_off(self, position: int) -> bool:
         """The walk goes on at `position`."""
-        self._start = self._position = position
-        self._outside.move_to(position, self._before(position))
+        self._position = self._start = position
+        self._begin()
         return False
+
+    def _whole_run(self, watch: Watch) -> WholeRun:
+        if self._patience is None:
+            self._patience = Patience(self._length)
+            self._extended = self._text + self._literal
+        return WholeRun(watch, self._patience, self._extended)
 
     def _straddles(self, position: int) -> bool:
         """Whether a delimiter may begin at the end of the text, from `position` on, and run into what follows."""
@@ -123,10 +154,12 @@ class WholeText(RegionMachine):
         wanted = (watch.literals, watch.heads)
         return any(one is not None and one.find(text, position, False) != (self._length, -1) for one in wanted)
 
+    def _begin(self) -> None:
+        super()._begin()
+        self._outside.restart(self._position, self._before(self._position))
+
     def _watch_run(self, watch: Watch) -> WatchRun:
-        if self._patience.left <= 0:
-            return WatchRun(watch)
-        return WholeRun(watch, self._patience, self._extended)
+        return WatchRun(watch) if self._patience is not None and self._patience.left <= 0 else self._whole_run(watch)
 
     def _captures(self, delimiter: Any, hit: Hit) -> dict[str, str]:
         run = self._run
@@ -163,8 +196,8 @@ class WholeText(RegionMachine):
         self._message.opened.add(plan.name)
         return text
 
-    def _append(self, text: str) -> None:  # noqa: ARG002 - only what ends the generation ever follows
-        self._text = self._extended
+    def _append(self, text: str) -> None:
+        self._text = self._extended or self._text + text
         self._length = len(self._text)
 
     def _truncate(self, position: int) -> None:
