@@ -367,12 +367,18 @@ def repetitions(nodes: Any) -> float:
 
     That is the power of the text's length that bounds the steps; `math.inf` if they are too involved to tell.
     """
-    total = 0.0
-    for op, argument in nodes:
+    total, settled = 0.0, False
+    nodes = list(nodes)
+    for index, (op, argument) in enumerate(nodes):
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
             _, most, repeated = argument
             if _is_one_character(repeated):
-                total += most is sre.MAXREPEAT or most > _FEW
+                if most is sre.MAXREPEAT or most > _FEW:
+                    # What can end in one way only is tried in one way only: such repetitions add up, but don't multiply.
+                    if _ends_before(repeated, nodes[index + 1 : index + 2]):
+                        settled = True
+                    else:
+                        total += 1
             else:
                 total += repetitions(repeated) if most == 1 else inf
         elif op is sre.SUBPATTERN:
@@ -383,7 +389,19 @@ def repetitions(nodes: Any) -> float:
             total += repetitions(argument[1])
         elif char_class(op, argument) is None and op is not sre.AT:
             return inf
-    return total
+    return total + settled
+
+
+def _ends_before(repeated: Any, following: Any) -> bool:
+    """Whether a repeated character is never what has to follow the repetition."""
+    if len(following) != 1 or following[0][0] is not sre.LITERAL:
+        return False
+    nodes = list(repeated)
+    op, argument = nodes[0]
+    if op is sre.SUBPATTERN:
+        return _ends_before(argument[3], following)
+    one = char_class(op, argument)
+    return one is not None and chr(following[0][1]) not in one
 
 
 def _is_one_character(nodes: Any) -> bool:

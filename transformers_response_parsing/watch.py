@@ -56,10 +56,12 @@ class Watch:
         entries: the delimiters in their order.
         context: how far its patterns look back, in characters.
         literals: those of its literal delimiters, if any.
+        only_pattern: its one delimiter, if that is a pattern.
         uses_begin: a pattern may ask whether it is at the begin of the text.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
+        """Of entries that match the same text the first wins."""
         self.entries = tuple(entries)
         self.ranks: dict[str, int] = {}
         self.patterns: list[tuple[int, Pattern]] = []
@@ -69,6 +71,7 @@ class Watch:
                     self.ranks.setdefault(literal, rank)
             elif isinstance(entry.delimiter, Pattern):
                 self.patterns.append((rank, entry.delimiter))
+        self.only_pattern = self.patterns[0][1] if len(self.patterns) == 1 and not self.ranks else None
         self.uses_begin = any(pattern.uses_begin for _, pattern in self.patterns)
         self.regular = all(pattern.is_regular for _, pattern in self.patterns)
         self.literals = LiteralSet(self.ranks) if self.ranks else None
@@ -82,6 +85,10 @@ class Watch:
         self.shortcuts: dict[tuple[str, ...], Any] = {}
         # What short pieces of text do to the states of all searches; for those that decide nothing.
         self.steps: dict[Any, _Step] = {}
+
+    def heads_missing(self, text: str) -> bool:
+        """Whether it is plain to see that no pattern matches anywhere in the text."""
+        return self.all_have_heads and (self.heads is None or self.heads.find(text, 0, True)[1] < 0)
 
 
 class WatchRun:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from .delimiter import Pattern
 from .watch import Hit, Watch, WatchRun
 
-__all__ = ["Patience", "WholeRun"]
+__all__ = ["Patience", "WholeRun", "groups_of"]
 
 # What the automaton would need, about, so that a search in vain costs no more than the one that follows it.
 _LEAST_PATIENCE = 0.001
@@ -19,14 +20,55 @@ _FEW_STEPS = 1_000_000
 
 
 class Patience:
-    """How much longer the searches in one text may take, in seconds, before the automaton goes on: it is never slow, but
-    seldom as quick. Both find the same.
+    """How much longer the searches in one text may take before the automaton goes on: it is never slow, but seldom as
+    quick. Both find the same.
+
+    Attributes:
+        left: seconds.
     """
 
-    __slots__ = ("left",)
+    __slots__ = ("_most_effort", "left")
 
     def __init__(self, length: int) -> None:
         self.left = _LEAST_PATIENCE + _PATIENCE_A_CHARACTER * length
+        # The power of the length that is still no more than a few steps.
+        self._most_effort = math.log(_FEW_STEPS) / math.log(max(2, length))
+
+    def search(self, pattern: Pattern, text: str, at: int) -> Any:
+        """The first match of the pattern from `at` on, or None.
+
+        Raises:
+            TimeoutError, MemoryError: that can't be told soon.
+        """
+        head, effort = pattern.head, pattern.effort
+        if head is not None and head.sure:
+            start, stop = head.literals.find(text, at, True)
+            if stop < 0:
+                return None
+            at = at + len(text[at:start].rstrip(head.skipped)) if head.skipped else start
+            if not head.skipped and effort <= self._most_effort:
+                begun = monotonic()
+                match = pattern.compiled.match(text, at)
+                self.left -= monotonic() - begun
+                if match is not None:
+                    return match
+                at += 1
+        if self.left <= 0:
+            raise TimeoutError
+        begun = monotonic()
+        try:
+            if effort + 1 <= self._most_effort:  # to watch the time costs more than most searches do
+                return pattern.compiled.search(text, at)
+            return pattern.compiled.search(text, at, timeout=self.left)
+        finally:
+            self.left -= monotonic() - begun
+
+
+def groups_of(match: Any) -> dict[str, str]:
+    """The named groups of a match that took part."""
+    if not match.re.groupindex:
+        return {}
+    return {name: value for name, value in match.groupdict().items() if value is not None}
 
 
 class WholeRun(WatchRun):
@@ -66,10 +108,7 @@ class WholeRun(WatchRun):
 
     def groups(self) -> dict[str, str]:
         """The named groups that took part in the last match."""
-        match = self.match
-        if match is None or not match.re.groupindex:
-            return {}
-        return {name: value for name, value in match.groupdict().items() if value is not None}
+        return {} if self.match is None else groups_of(self.match)
 
     def restart(self, at: int, before: str | None) -> None:
         """See `WatchRun.restart`."""
@@ -124,45 +163,17 @@ class WholeRun(WatchRun):
             start, stop = literal
             if stop >= 0:
                 best = Hit(start, stop, watch.ranks[text[start:stop]])
-        found = self._found
+        found, patience = self._found, self._patience
         for index, (rank, pattern) in enumerate(watch.patterns):
             match = found[index]
             if match is _UNKNOWN or (match is not None and match.start() < max(at, self._floors[index])):
-                match = found[index] = self._search(pattern, max(at, self._floors[index]))
+                match = found[index] = patience.search(pattern, text, max(at, self._floors[index]))
             if match is not None:
                 start, stop = match.span()
                 if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
                     best = Hit(start, stop, rank)
                     self.match = match
         return best
-
-    def _search(self, pattern: Pattern, at: int) -> Any:
-        """The first match of the pattern from `at` on."""
-        text, head = self._text, pattern.head
-        if head is not None and head.sure:
-            start, stop = head.literals.find(text, at, True)
-            if stop < 0:
-                return None
-            at = start if not head.skipped else at + len(text[at:start].rstrip(head.skipped))
-            if not head.skipped and len(text) ** pattern.effort <= _FEW_STEPS:
-                match = self._ask(pattern.compiled.match, at, pattern.effort)
-                if match is not None:
-                    return match
-                at += 1
-        return self._ask(pattern.compiled.search, at, pattern.effort + 1)
-
-    def _ask(self, question: Any, at: int, effort: float) -> Any:
-        """What `regex` says, if it does soon. The text's length to the power of `effort` bounds the steps."""
-        text, patience = self._text, self._patience
-        if patience.left <= 0:
-            raise TimeoutError
-        begun = monotonic()
-        try:
-            if len(text) ** effort <= _FEW_STEPS:  # to watch the time costs more than most searches do
-                return question(text, at)
-            return question(text, at, timeout=patience.left)
-        finally:
-            patience.left -= monotonic() - begun
 
     def _go_exact(self) -> None:
         """Let the automaton search from here on."""

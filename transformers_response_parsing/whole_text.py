@@ -12,7 +12,7 @@ from .plan import FieldPlan
 from .template import ResponseTemplate
 from .tools import ToolSchemas
 from .watch import Hit, Watch, WatchRun
-from .whole_run import Patience, WholeRun
+from .whole_run import Patience, WholeRun, groups_of
 
 __all__ = ["WholeText"]
 
@@ -62,7 +62,7 @@ class WholeText(RegionMachine):
         text, length = self._text, self._length
         watch = self._plan.outside
         literals, entries = watch.literals, watch.entries
-        outside = self._whole_run(watch) if watch.patterns else None
+        outside = None if watch.heads_missing(text) else self._whole_run(watch)
         groups = _NO_GROUPS
         position = 0
         try:
@@ -113,19 +113,25 @@ class WholeText(RegionMachine):
         watch = region.watch
         if watch is None or region.nests or region.reads_anything:
             return -1
-        if watch.patterns:
+        stop: int
+        if watch.only_pattern is not None:
+            match = self._patient().search(watch.only_pattern, self._extended, start)
+            if match is None:
+                return -1
+            end, stop = match.span()
+            if match.re.groupindex:
+                groups = {**groups, **groups_of(match)}
+        elif watch.patterns:
             run = self._whole_run(watch)
             hit = run.find(start)
-            if hit is None or hit.end > self._length or (hit.start == self._length and self._literal):
+            if hit is None:
                 return -1
             end, stop, _ = hit
-            closing = run.groups()
-            if closing:
-                groups = {**groups, **closing}
+            groups = {**groups, **run.groups()}
         else:
             end, stop = (0, -1) if watch.literals is None else watch.literals.find(self._text, start, True)
-            if stop < 0:
-                return -1
+        if stop < 0 or stop > self._length or (end == self._length and self._literal):
+            return -1
         body = self._text[start:end]
         try:
             value = region.value(body, groups, self._tools, False)
@@ -140,11 +146,14 @@ class WholeText(RegionMachine):
         self._begin()
         return False
 
-    def _whole_run(self, watch: Watch) -> WholeRun:
+    def _patient(self) -> Patience:
         if self._patience is None:
             self._patience = Patience(self._length)
             self._extended = self._text + self._literal
-        return WholeRun(watch, self._patience, self._extended)
+        return self._patience
+
+    def _whole_run(self, watch: Watch) -> WholeRun:
+        return WholeRun(watch, self._patient(), self._extended)
 
     def _straddles(self, position: int) -> bool:
         """Whether a delimiter may begin at the end of the text, from `position` on, and run into what follows."""
