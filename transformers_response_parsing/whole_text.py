@@ -65,41 +65,42 @@ class WholeText(RegionMachine):
         outside = None if watch.heads_missing(text) else self._whole_run(watch)
         groups = _NO_GROUPS
         position = 0
-        try:
-            while True:
-                if outside is not None:
+        while True:
+            if outside is not None:
+                try:
                     hit = outside.find(position)
-                    if hit is None or hit.start >= length:
-                        break
-                    start, stop, rank = hit
-                    if stop > length or stop == start:
-                        return self._leave_off(position)
-                    groups = outside.groups()
-                else:
-                    start, stop = (0, -1) if literals is None else literals.find(text, position, True)
-                    if stop < 0:
-                        break
-                    rank = watch.ranks[text[start:stop]]
-                if start > position:
-                    self._start = position
-                    self._end_stretch(start)
-                    if self._failure is not None:
-                        self._raise_failure()
-                position = stop
-                opens = entries[rank].opens
-                if opens is None:
-                    continue
-                region = self._plan.fields[opens]
-                self._message.opened.add(region.name)
-                stop = self._region_end(region, position, groups)
+                except (TimeoutError, MemoryError):
+                    return self._leave_off(position)
+                if hit is None:
+                    break
+                start, stop, rank = hit
+                if start >= length and self._literal:
+                    break
+                if stop > length or stop == start:
+                    return self._leave_off(position)
+                groups = outside.groups()
+            else:
+                start, stop = (0, -1) if literals is None else literals.find(text, position, True)
                 if stop < 0:
-                    # Unclosed, or a close that may be data, or malformed: step by step from here.
-                    self._leave_off(position)
-                    self._open(region, position, groups)
-                    return False
-                position = stop
-        except (TimeoutError, MemoryError):
-            return self._leave_off(position)
+                    break
+                rank = watch.ranks[text[start:stop]]
+            if start > position:
+                self._start = position
+                self._end_stretch(start)
+                if self._failure is not None:
+                    self._raise_failure()
+            position = stop
+            opens = entries[rank].opens
+            if opens is None:
+                continue
+            region = self._plan.fields[opens]
+            self._message.opened.add(region.name)
+            position = self._region_end(region, stop, groups)
+            if position < 0:
+                # Unclosed, or a close that may be data, or malformed: step by step from here.
+                self._leave_off(stop)
+                self._open(region, stop, groups)
+                return False
         if self._literal and (not watch.all_have_heads or self._straddles(position)):
             return self._leave_off(position)
         self._start = position
@@ -114,20 +115,16 @@ class WholeText(RegionMachine):
         if watch is None or region.nests or region.reads_anything:
             return -1
         stop: int
-        if watch.only_pattern is not None:
-            match = self._patient().search(watch.only_pattern, self._extended, start)
-            if match is None:
+        if watch.patterns:
+            try:
+                found = self._first(watch, start)
+            except (TimeoutError, MemoryError):
                 return -1
-            end, stop = match.span()
-            if match.re.groupindex:
-                groups = {**groups, **groups_of(match)}
-        elif watch.patterns:
-            run = self._whole_run(watch)
-            hit = run.find(start)
-            if hit is None:
+            if found is None:
                 return -1
-            end, stop, _ = hit
-            groups = {**groups, **run.groups()}
+            end, stop, closing = found
+            if closing:
+                groups = {**groups, **closing}
         else:
             end, stop = (0, -1) if watch.literals is None else watch.literals.find(self._text, start, True)
         if stop < 0 or stop > self._length or (end == self._length and self._literal):
@@ -139,6 +136,15 @@ class WholeText(RegionMachine):
             return -1
         self._message.add(region, value, body)
         return stop
+
+    def _first(self, watch: Watch, at: int) -> tuple[int, int, dict[str, str]] | None:
+        """Start, end and named groups of the first match from `at` on."""
+        if watch.only_pattern is None:
+            run = self._whole_run(watch)
+            hit = run.find(at)
+            return None if hit is None else (hit.start, hit.end, run.groups())
+        match = self._patient().search(watch.only_pattern, self._extended, at)
+        return None if match is None else (*match.span(), groups_of(match))
 
     def _leave_off(self, position: int) -> bool:
         """The walk goes on at `position`."""
@@ -204,6 +210,15 @@ class WholeText(RegionMachine):
             return ""
         self._message.opened.add(plan.name)
         return text
+
+    def _end_stretch(self, stop: int) -> bool:
+        plan = self._plan.implicit
+        if plan is None or not plan.stretched:
+            return super()._end_stretch(stop)
+        text = self._stretch(stop)
+        if text:  # what all stretches come to is worked out at the end
+            self._message.add(plan, text, text)
+        return text != ""
 
     def _append(self, text: str) -> None:
         self._text = self._extended or self._text + text
