@@ -18,6 +18,7 @@ from strategies import ALPHABET, LITERALS, Case, cases, chunking_names, literal_
 from vectors import VECTORS, strictly_equal
 
 import transformers_response_parsing as trp
+from transformers_response_parsing import whole_run
 
 # The reference reads strict JSON only, and knows nothing of the extensions of the template language.
 KNOWN_TO_REFERENCE = [
@@ -112,6 +113,28 @@ def test_the_function_gives_the_message_of_the_parser(case: Case) -> None:
     if "malformed" in message:
         message["malformed"] = without_errors(message["malformed"])
     assert strictly_equal(message, run(case, "chars")[0])
+
+
+@given(cases(), st.lists(st.sampled_from(LITERALS), min_size=1, max_size=2), st.booleans())
+def test_the_function_stops_where_the_parser_does(case: Case, end: list[str], patient: bool) -> None:
+    """The same with `end`, whether `regex` or the automaton searches the text."""
+    template = load(case.template)
+    with pytest.MonkeyPatch.context() as patched:
+        if not patient:
+            patched.setattr(whole_run, "_LEAST_PATIENCE", -1.0)
+        message = trp.parse_response(case.output, template, prefix=case.prefix, on_error="keep", end=end)
+    if "malformed" in message:
+        message["malformed"] = without_errors(message["malformed"])
+    assert strictly_equal(message, run(case, "chars", end)[0])
+
+
+@given(cases(), chunking_names(), st.one_of(st.none(), st.lists(st.sampled_from(LITERALS), min_size=1, max_size=2)))
+def test_what_came_before_changes_nothing(case: Case, cut: str, end: list[str] | None) -> None:
+    """Parsers of one template share what they learn of chunks: the fifth generation is parsed as the first."""
+    outcomes = [run(case, cut, end) for _ in range(5)]
+    assert all(strictly_equal(list(outcome), list(outcomes[0])) for outcome in outcomes)
+    expected = reference.parse(case.template, case.tail, case.output, end=end or ())
+    assert strictly_equal(outcomes[-1][0], expected.message)
 
 
 @given(literal_cases(), chunking_names())
