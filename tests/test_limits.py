@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,3 +101,43 @@ def test_no_pattern_of_the_library_backtracks_without_end() -> None:
         for entry in trp.list_templates()
     }
     assert {name: problems for name, problems in found.items() if problems} == {}
+
+
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python has no limit of its own")
+@pytest.mark.parametrize("own", [0, 640, 100_000])
+@pytest.mark.parametrize("tools", [None, []])
+@pytest.mark.parametrize("content", ["json", "json-sequence", "int", "python-call-list"])
+def test_an_integer_has_at_most_4300_digits_whatever_the_interpreter_allows(
+    own: int, tools: Any, content: str
+) -> None:
+    """Reading and writing them takes quadratic time; a program may have lifted the interpreter's own limit."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(own)
+    try:
+        for lead, tail in (("", ""), ("[", "]"), ("[1, ", ",]"), ("[f(a=", ")]")):
+            text = f"<t>{lead}{'9' * (limits.MAX_INT_DIGITS + 1)}{tail}</t>"
+            field = {"open": "<t>", "close": "</t>", "content": content}
+            message = trp.parse_response(text, template(field), prefix="", tools=tools, on_error="keep")
+            assert "r" not in message
+            assert message["malformed"][0]["raw"] == text[3:-4]
+        source = json.dumps({**template({"open": "<t>"}), "defaults": {"a": 1}}).replace(": 1}", f": {'9' * 1_000_000}}}")
+        with pytest.raises(trp.TemplateError, match="1,000,000 digits"):
+            trp.ResponseTemplate.load(source)
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+@pytest.mark.parametrize("levels", [200, 201])
+def test_json_and_elements_nest_200_levels_and_call_lists_100(levels: int) -> None:
+    bodies = {
+        "json": "[" * levels + "]" * levels,
+        "json-sequence": '{"a":' * levels + "1" + "}" * levels,
+        "python-call-list": "[f(a=" + "[" * (levels - 100) + "]" * (levels - 100) + ")]",
+        "xml-elements": "<a>" * levels + "</a>" * levels,
+    }
+    for content, body in bodies.items():
+        field = {"open": "<t>", "close": "</t>", "content": content}
+        message = trp.parse_response(f"<t>{body}</t>", template(field), prefix="", on_error="keep")
+        assert ("malformed" in message) == (levels > 200), content
+        json.dumps(message)
+        copy.deepcopy(message)

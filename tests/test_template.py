@@ -265,9 +265,11 @@ class TestBounds:
 
     def test_large_integers(self) -> None:
         """Thousands of digits take quadratic time to write."""
-        ((path, message),) = problems({**template(x=REGION), "defaults": {"a": 10**5000}})
-        assert path == "defaults.a"
-        assert "too large" in message
+        ResponseTemplate.load({**template(x=REGION), "defaults": {"a": 2**limits.MAX_TEMPLATE_INTEGER_BITS - 1}})
+        for large in (10**5000, 2**limits.MAX_TEMPLATE_INTEGER_BITS):
+            ((path, message),) = problems({**template(x=REGION), "defaults": {"a": large}})
+            assert path == "defaults.a"
+            assert "too large" in message
 
     def test_number_of_fields(self) -> None:
         """The limit is exact."""
@@ -278,7 +280,11 @@ class TestBounds:
         assert "at most" in message
 
     def test_number_of_literals(self) -> None:
-        """Of all fields together."""
+        """Of all fields and the anchor together; the limit is exact."""
+        fields = {"x": {"open": [f"<{i}>" for i in range(limits.MAX_LITERALS - 2)], "close": "</t>"}}
+        ResponseTemplate.load({"start_anchor": "a", "fields": fields})
+        ((path, _),) = problems({"start_anchor": ["a", "b"], "fields": fields})
+        assert path == "fields.x.close"
         half = [f"<{i}>" for i in range(limits.MAX_LITERALS // 2)]
         ((path, message),) = problems(template(x={"open": half, "close": half}))
         assert path == "fields.x.close"
@@ -286,7 +292,8 @@ class TestBounds:
 
     @pytest.mark.parametrize("key", ["open_pattern", "close_pattern"])
     def test_length_of_a_regex(self, key: str) -> None:
-        """Compiling one costs more than its length."""
+        """Compiling one costs more than its length. The limit is exact."""
+        ResponseTemplate.load(template(x={"open_pattern": "a", key: "a" * limits.MAX_PATTERN_LENGTH}))
         ((path, message),) = problems(template(x={key: "a" * (limits.MAX_PATTERN_LENGTH + 1)}))
         assert path == f"fields.x.{key}"
         assert "at most" in message

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Problem, TemplateError
-from .limits import MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_DEPTH, MAX_TEMPLATE_INTEGER_BITS
+from .limits import MAX_INT_DIGITS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_DEPTH, MAX_TEMPLATE_INTEGER_BITS
 
 __all__ = ["Source", "describe", "join_path", "parent_path", "read_source"]
 
@@ -142,11 +142,17 @@ def _object(pairs: list[tuple[str, Any]]) -> _JsonObject:
     return result
 
 
+def _integer(text: str) -> int:
+    if len(text) > MAX_INT_DIGITS:  # the program may have lifted the interpreter's own limit
+        raise ValueError(f"an integer of {len(text):,} digits")
+    return int(text)
+
+
 def _parse(text: str, what: str) -> dict[str, Any]:
     if len(text) > _MAX_FILE_BYTES:
         raise _error(f"{what} is too large: a template has at most {MAX_TEMPLATE_CHARACTERS:,} characters")
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise _error(f"{what} is not valid JSON: {error.msg} at {place}; correct it there") from None

@@ -51,8 +51,9 @@ class Content:
     strips: bool = True
     """Whitespace around the body is no part of the value."""
     until_complete: bool = False
-    repairs: bool = False
     """The region ends by itself where the body is complete, as its `end_scanner` tells."""
+    repairs: bool = False
+    """A body that can't be parsed is handed to `repair`."""
     extensions: tuple[str, ...] = ()
     """Paths of the names and arguments in the template that only this package has."""
 

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, ClassVar, NoReturn
@@ -42,10 +43,14 @@ def _finite(text: str) -> float:
     return value
 
 
-def _written_int(text: str) -> Written:
+def _bounded_int(text: str) -> int:
     if len(text) > MAX_INT_DIGITS:
         raise _RefusedError(f"an integer of more than {MAX_INT_DIGITS} digits")
-    return Written(int(text), text, True)
+    return int(text)
+
+
+def _written_int(text: str) -> Written:
+    return Written(_bounded_int(text), text, True)
 
 
 def _written_float(text: str) -> Written:
@@ -67,6 +72,20 @@ _DECODERS = {
     for strict in (False, True)
     for written in (False, True)
 }
+# For a process that has lifted the interpreter's own limit: a call of Python for each integer.
+_BOUNDED_DECODERS = {
+    strict: JSONDecoder(strict=strict, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded_int)
+    for strict in (False, True)
+}
+# How many digits `int` takes; 0: any number. (Python 3.10.0 to 3.10.6 have no limit.)
+_int_limit: Callable[[], int] = getattr(sys, "get_int_max_str_digits", lambda: 0)
+
+
+def _raw_decode(text: str, strict: bool, written: bool) -> Callable[[str, int], tuple[Any, int]]:
+    """What decodes a document of `text`."""
+    if not written and len(text) > MAX_INT_DIGITS and not 0 < _int_limit() <= MAX_INT_DIGITS:
+        return _BOUNDED_DECODERS[strict].raw_decode
+    return _DECODERS[strict, written].raw_decode
 
 
 def decode_json(text: str, *, strict: bool = False, written: bool = False) -> Any:
@@ -83,7 +102,7 @@ def decode_json(text: str, *, strict: bool = False, written: bool = False) -> An
     """
     start = 0 if text[:1] == "{" else _SPACE.match(text).end()  # type: ignore[union-attr]  # it matches the empty string
     try:
-        value, end = _DECODERS[strict, written].raw_decode(text, start)
+        value, end = _raw_decode(text, strict, written)(text, start)
     except (ValueError, RecursionError) as error:
         raise _fault(error) from None
     if end < len(text) and (end := _SPACE.match(text, end).end()) < len(text):  # type: ignore[union-attr]
@@ -100,7 +119,7 @@ def decode_sequence(text: str, *, written: bool = False) -> list[Any]:
     Raises:
         BodyError: as `decode_json`, and for a number or word that is right behind another.
     """
-    decode = _DECODERS[False, written].raw_decode
+    decode = _raw_decode(text, False, written)
     values: list[Any] = []
     at, stop = _SPACE.match(text).end(), len(text)  # type: ignore[union-attr]  # it matches the empty string
     try:
