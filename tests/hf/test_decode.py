@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hf.helpers import make_tokenizer
 
-from transformers_response_parsing.hf.byte_level import byte_table
+from transformers_response_parsing.hf.byte_level import ByteTable
 from transformers_response_parsing.hf.decode import WindowDecoder, incremental_decoder
 from transformers_response_parsing.hf.inputs import decode_function, decode_ids
+from transformers_response_parsing.hf.token_table import token_table
 
 TEXTS = [
     "plain text",
@@ -78,14 +79,15 @@ def test_tokens_added_later_are_read_too() -> None:
     assert decode_ids(tokenizer, [[new], [new, new]]) == ["<更大>", "<更大><更大>"]
 
 
-def test_only_byte_level_vocabularies_are_looked_up() -> None:
+def test_a_tokenizer_has_one_table_for_its_backend() -> None:
     from tokenizers.decoders import Metaspace
 
     tokenizer = make_tokenizer()
-    assert byte_table(tokenizer) is byte_table(tokenizer) is not None
+    assert token_table(tokenizer) is token_table(tokenizer)
+    assert isinstance(token_table(tokenizer), ByteTable)
     other = make_tokenizer()
     other.backend_tokenizer.decoder = Metaspace()
-    assert byte_table(other) is None
+    assert not isinstance(token_table(other), ByteTable)
 
 
 def test_each_step_decodes_a_bounded_window_even_of_invalid_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,11 +165,11 @@ def test_decoding_by_tokens_is_decoding_at_once(case: tuple[Any, Model]) -> None
     for ids in rows:
         decoder = incremental_decoder(tokenizer)
         assert "".join([decoder.push([token]) for token in ids]) + decoder.finish() == decode_ids(tokenizer, [ids])[0]
-    # In tokens of random order bytes are often invalid; where they are, only the number of marks for them may differ.
-    shuffled = random.Random(3).choices(range(1000, 50_000), k=2000)
+    # In tokens of random order bytes are often invalid.
+    shuffled = random.Random(3).choices(range(1000, 50_000), k=2000) + random.Random(4).choices(range(600), k=2000)
     decoder = incremental_decoder(tokenizer)
     streamed = "".join([decoder.push([token]) for token in shuffled]) + decoder.finish()
-    assert streamed.replace("\ufffd", "") == decode_ids(tokenizer, [shuffled])[0].replace("\ufffd", "")
+    assert streamed == decode_ids(tokenizer, [shuffled])[0]
 
 
 def test_a_batch_of_any_ids_reads_as_the_tokenizer_itself_reads_it(case: tuple[Any, Model]) -> None:

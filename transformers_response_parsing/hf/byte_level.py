@@ -6,10 +6,10 @@ Their ids decode by looking each up and joining the bytes, which is several time
 
 from __future__ import annotations
 
-import weakref
+from operator import itemgetter
 from typing import Any
 
-__all__ = ["ByteTable", "byte_table"]
+__all__ = ["ByteTable"]
 
 
 def _alphabet() -> dict[str, int]:
@@ -28,11 +28,15 @@ class ByteTable:
 
     Bytes are held as texts of the characters U+0000 to U+00FF: `str.join` is quicker than `bytes.join`, and those of ASCII
     text are that text.
+
+    Attributes:
+        texts: the texts of those tokens met whose bytes are whole characters.
     """
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
         self._pieces: list[str | None] = [None] * backend.get_vocab_size(with_added_tokens=True)
+        self.texts: dict[int, str] = {}
 
     def piece(self, token: int) -> str:
         """Bytes of one token, "" for an id that is none.
@@ -44,14 +48,15 @@ class ByteTable:
             piece = pieces[token]
             if piece is None:
                 piece = pieces[token] = self._look_up(token)
+                self._remember_text(token, piece)
             return piece
         return self._look_up(token)  # unknown, or added since; it is not remembered
 
     def decode(self, ids: list[int]) -> str:
         """The text of `ids` (none of them negative), special tokens included; bytes that are no UTF-8 read as U+FFFD."""
         try:
-            joined = "".join(map(self._pieces.__getitem__, ids))  # type: ignore[arg-type]
-        except (TypeError, IndexError):  # some were not met yet, or are beyond the vocabulary
+            joined = "".join(itemgetter(*ids)(self._pieces))
+        except (TypeError, IndexError):  # some were not met yet, or are beyond the vocabulary, or there are none
             joined = "".join(map(self.piece, ids))
         return joined if joined.isascii() else joined.encode("latin-1").decode("utf-8", "replace")
 
@@ -68,20 +73,8 @@ class ByteTable:
             found = own.encode("utf-8", "replace")
         return found.decode("latin-1")
 
-
-_tables: weakref.WeakKeyDictionary[Any, tuple[Any, ByteTable]] = weakref.WeakKeyDictionary()
-
-
-def byte_table(tokenizer: Any) -> ByteTable | None:
-    """The tokenizer's table; None if its vocabulary is not byte-level. One for a tokenizer, as long as it lives."""
-    from tokenizers.decoders import ByteLevel
-
-    backend = tokenizer.backend_tokenizer
-    known = _tables.get(tokenizer)
-    if known is not None and known[0] is backend:
-        return known[1]
-    if not isinstance(backend.decoder, ByteLevel):
-        return None
-    table = ByteTable(backend)
-    _tables[tokenizer] = (backend, table)
-    return table
+    def _remember_text(self, token: int, piece: str) -> None:
+        try:
+            self.texts[token] = piece.encode("latin-1").decode("utf-8")
+        except UnicodeDecodeError:
+            return  # part of a character

@@ -7,8 +7,10 @@ import codecs
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from .byte_level import ByteTable, byte_table
+from .byte_level import ByteTable
 from .inputs import decode_function, decodes_like_its_backend
+from .pieces import PieceTable, read_bytes
+from .token_table import token_table
 
 __all__ = ["IncrementalDecoder", "incremental_decoder"]
 
@@ -30,24 +32,28 @@ class IncrementalDecoder(Protocol):
 
 def incremental_decoder(tokenizer: Any) -> IncrementalDecoder:
     """The fastest one that gives exactly the tokenizer's own text."""
-    table = byte_table(tokenizer) if decodes_like_its_backend(tokenizer) else None
-    return WindowDecoder(tokenizer) if table is None else ByteDecoder(table)
+    table = token_table(tokenizer) if decodes_like_its_backend(tokenizer) else None
+    if table is None:
+        return WindowDecoder(tokenizer)
+    return ByteDecoder(table) if isinstance(table, ByteTable) else PieceDecoder(table)
 
 
 class ByteDecoder:
     """For byte-level vocabularies: looks tokens up and decodes their bytes."""
 
     def __init__(self, table: ByteTable) -> None:
+        self._texts = table.texts
         self._piece = table.piece
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._holds = False
 
     def push(self, ids: Sequence[int]) -> str:
         """Text that `ids` complete."""
-        piece = self._piece(ids[0]) if len(ids) == 1 else "".join(map(self._piece, ids))
-        if piece.isascii() and not self._holds:
-            return piece
-        text = self._utf8.decode(piece.encode("latin-1"))
+        if len(ids) == 1 and not self._holds:
+            text = self._texts.get(ids[0])
+            if text is not None:
+                return text
+        text = self._utf8.decode("".join(map(self._piece, ids)).encode("latin-1"))
         self._holds = bool(self._utf8.getstate()[0])
         return text
 
@@ -55,6 +61,61 @@ class ByteDecoder:
         """Text of what is held."""
         self._holds = False
         return self._utf8.decode(b"", True)
+
+
+class PieceDecoder:
+    """For vocabularies of pieces of text: looks tokens up.
+
+    Byte tokens that follow each other wait for the first other token: only then is it known whether they are characters.
+    """
+
+    def __init__(self, table: PieceTable) -> None:
+        self._table = table
+        self._texts = table.texts
+        self._run = bytearray()
+        self._begins = table.by_position
+        self._to_strip = table.strip_count
+        self._plain = not self._begins and not self._to_strip  # the beginning is over, and nothing is held
+
+    def push(self, ids: Sequence[int]) -> str:
+        """Text that `ids` complete."""
+        if len(ids) == 1 and self._plain:
+            text = self._texts.get(ids[0])
+            if text is not None:
+                return text
+        return "".join(map(self._push_one, ids))
+
+    def finish(self) -> str:
+        """Text of what is held."""
+        return self._stripped(self._read_run())
+
+    def _push_one(self, token: int) -> str:
+        piece = self._table.piece(token)
+        if piece is None:  # no token: it is as if it were not there
+            return ""
+        byte = self._table.bytes.get(token)
+        if byte is not None:
+            self._run.append(byte)
+            self._begins = self._plain = False
+            return ""
+        if self._begins:
+            self._begins = False
+            piece = self._table.own([token])
+        text = self._stripped(self._read_run() + piece)
+        self._plain = not self._to_strip
+        return text
+
+    def _read_run(self) -> str:
+        text = read_bytes(self._run) if self._run else ""
+        self._run.clear()
+        return text
+
+    def _stripped(self, text: str) -> str:
+        if not self._to_strip or not text:
+            return text
+        stripped = self._table.strip(text, self._to_strip)
+        self._to_strip = 0 if stripped else self._to_strip - len(text)
+        return stripped
 
 
 class WindowDecoder:

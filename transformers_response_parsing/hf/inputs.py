@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from transformers_response_parsing.errors import ResponseParsingError
 
-from .byte_level import byte_table
+from .token_table import token_table
 
 __all__ = ["Texts", "decode_function", "decode_ids", "decodes_like_its_backend", "read_prefixes", "read_texts"]
 
@@ -61,11 +61,11 @@ def read_prefixes(tokenizer: Any, value: Any, count: int, batch: bool) -> list[s
 def decode_ids(tokenizer: Any, rows: Sequence[list[int]]) -> list[str]:
     """Texts of rows of token ids, special tokens kept and nothing cleaned up.
 
-    Unless the tokenizer's class has its own way to decode, a batch is looked up token by token where the vocabulary is
-    byte-level, and else decoded by the fast tokenizer's backend in one call.
+    Unless the tokenizer's class has its own way to decode, a batch is looked up token by token where there is a table, and
+    else decoded by the fast tokenizer's backend in one call.
     """
     if len(rows) > 1 and decodes_like_its_backend(tokenizer):
-        table = byte_table(tokenizer)
+        table = token_table(tokenizer)
         if table is not None:
             return [table.decode(row) for row in rows]
         decoded: list[str] = _checked(tokenizer.backend_tokenizer.decode_batch, list(rows), skip_special_tokens=False)

@@ -72,9 +72,11 @@ class ResponseStreamer:
         template = resolve_template(tokenizer, response_template, chat_template=chat_template)
         self._parser = make_parser(tokenizer, template, prefix=prefix, tools=tools, end=end, on_error=on_error)
         self._decoder = incremental_decoder(tokenizer)
+        self._push, self._feed = self._decoder.push, self._parser.feed
         self._on_event = on_event
         self._timeout = timeout
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._enqueue = self._queue.put
         self._prompt_seen = False
         self._over = False
         self.initial_events: list[Event] = self._parser.initial_events
@@ -85,10 +87,17 @@ class ResponseStreamer:
         if self._over:
             raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
         try:
-            ids = self._one_sequence(value)
-            if self._prompt_seen:
-                self._emit(self._parser.feed(self._decoder.push(ids)))
-            self._prompt_seen = True
+            ids = value.tolist() if hasattr(value, "tolist") else value
+            if ids.__class__ is not list or len(ids) != 1 or ids[0].__class__ is not int:
+                ids = self._one_sequence(ids)
+            if not self._prompt_seen:
+                self._prompt_seen = True
+                return
+            on_event = self._on_event
+            for event in self._feed(self._push(ids)):
+                self._enqueue(event)
+                if on_event is not None:
+                    on_event(event)
         except BaseException as error:
             self._finish(error)  # to whoever iterates, too
             raise
@@ -136,7 +145,7 @@ class ResponseStreamer:
 
     def _emit(self, events: list[Event]) -> None:
         for event in events:
-            self._queue.put(event)
+            self._enqueue(event)
             if self._on_event is not None:
                 self._on_event(event)
 
@@ -146,8 +155,7 @@ class ResponseStreamer:
             self._queue.put(last)
 
     @staticmethod
-    def _one_sequence(value: Any) -> list[int]:
-        ids = value.tolist() if hasattr(value, "tolist") else value
+    def _one_sequence(ids: Any) -> list[int]:
         if isinstance(ids, int):
             return [ids]
         if ids and not isinstance(ids[0], int):
