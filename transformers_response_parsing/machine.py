@@ -100,6 +100,10 @@ class RegionMachine:
         """The stretch of text since the last delimiter, which ends at `stop`; "" if it is blank."""
         raise NotImplementedError
 
+    def _is_blank(self, stop: int) -> bool:
+        """Whether the stretch of text since the last delimiter is blank up to `stop`."""
+        raise NotImplementedError
+
     def _append(self, text: str) -> None:
         """Add text at the end."""
         raise NotImplementedError
@@ -153,14 +157,11 @@ class RegionMachine:
         run = self._outside
         entry = run.watch.entries[hit.rank]
         empty = hit.end == hit.start
-        if empty and entry.opens is not None and hit.start == self._empty_open:
+        if empty and (self._is_blank(hit.start) if entry.opens is None else hit.start == self._empty_open):
             self._skip(hit, run)
             return
         groups = self._captures(entry.delimiter, hit)
-        ended = self._end_stretch(hit.start)
-        if empty and entry.opens is None and not ended:
-            self._skip(hit, run)
-            return
+        self._end_stretch(hit.start)
         self._position = self._start = hit.end
         if entry.opens is None:
             run.move_to(hit.end, self._before(hit.end))
@@ -203,12 +204,12 @@ class RegionMachine:
             self._stalled = (run is self._outside, hit)
             run.skip(hit, "")
 
-    def _end_stretch(self, stop: int) -> bool:
-        """The stretch of implicit text ends at `stop`. False if there was none."""
+    def _end_stretch(self, stop: int) -> None:
+        """The stretch of implicit text, if there is one, ends at `stop`."""
         plan = self._plan.implicit
         body = self._stretch(stop)
         if plan is None or not body:
-            return False
+            return
         try:
             value = plan.value(body, {}, self._tools, False)
         except BodyError as error:
@@ -216,7 +217,6 @@ class RegionMachine:
         else:
             self._message.add(plan, value, body)
             self._closed(plan, value)
-        return True
 
     def _is_nested(self, hit: Hit) -> bool:
         """Whether the delimiter opens or closes a region inside of the open one, and so is data."""

@@ -469,6 +469,9 @@ class ResponseParser(RegionMachine):
         self._begin_text(True)
         return opened
 
+    def _is_blank(self, stop: int) -> bool:  # noqa: ARG002 - it ends where it was written to
+        return self._blank
+
     def _append(self, text: str) -> None:
         self._buffer.append(text)
 

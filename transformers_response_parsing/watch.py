@@ -219,6 +219,8 @@ class WatchRun:
                         limit = hold
                     continue
             start, stop = found
+            if start > end:
+                continue  # one that is skipped at the end, and looked for where the next character will be
             if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):
                 best = Hit(start, stop, rank)
         if best is not None and (final or best.start < limit):

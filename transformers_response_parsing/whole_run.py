@@ -149,7 +149,7 @@ class WholeRun(WatchRun):
             self.safe = end
             return None
         self.safe = min(best.start, end)
-        return best if final or best.end <= end else None
+        return best if final or (best.start < end and best.end <= end) else None
 
     def _next(self) -> Hit | None:
         """The next match in the text."""
@@ -167,7 +167,9 @@ class WholeRun(WatchRun):
         for index, (rank, pattern) in enumerate(watch.patterns):
             match = found[index]
             if match is _UNKNOWN or (match is not None and match.start() < max(at, self._floors[index])):
-                match = found[index] = patience.search(pattern, text, max(at, self._floors[index]))
+                first = max(at, self._floors[index])
+                # (`regex` takes a place behind the end for the end.)
+                match = found[index] = patience.search(pattern, text, first) if first <= len(text) else None
             if match is not None:
                 start, stop = match.span()
                 if best is None or (start, -stop, rank) < (best.start, -best.end, best.rank):

@@ -211,14 +211,15 @@ class WholeText(RegionMachine):
         self._message.opened.add(plan.name)
         return text
 
-    def _end_stretch(self, stop: int) -> bool:
+    def _end_stretch(self, stop: int) -> None:
         plan = self._plan.implicit
         if plan is None or not plan.stretched:
-            return super()._end_stretch(stop)
-        text = self._stretch(stop)
-        if text:  # what all stretches come to is worked out at the end
+            super()._end_stretch(stop)
+        elif text := self._stretch(stop):  # what all stretches come to is worked out at the end
             self._message.add(plan, text, text)
-        return text != ""
+
+    def _is_blank(self, stop: int) -> bool:
+        return not self._text[self._start : stop].strip()
 
     def _append(self, text: str) -> None:
         self._text = self._extended or self._text + text
