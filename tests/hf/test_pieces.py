@@ -48,6 +48,13 @@ def looked_up() -> dict[str, Any]:
     }
 
 
+class Backwards:
+    """A decoder written in Python."""
+
+    def decode_chain(self, tokens: list[str]) -> list[str]:
+        return tokens[::-1]
+
+
 def others() -> dict[str, Any]:
     """Decoders that look at what is around a token."""
     from tokenizers import Regex, decoders
@@ -57,6 +64,7 @@ def others() -> dict[str, Any]:
         "ctc": decoders.CTC(),
         "across tokens": decoders.Sequence([decoders.Fuse(), decoders.Replace(Regex("a+"), "a")]),
         "strips the end": sentence_piece(decoders.Strip("a", 0, 1)),
+        "own class": decoders.Decoder.custom(Backwards()),
     }
 
 
@@ -71,11 +79,12 @@ def tokenizer_of(kind: str) -> Any:
     vocabulary = {text: index for index, text in enumerate([*PIECES, *BYTES])}
     vocabulary["the last"] = len(vocabulary) + 3  # three ids are no tokens
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="a"))
-    if DECODERS[kind] is not None:
-        backend.decoder = DECODERS[kind]
     backend.add_special_tokens([AddedToken("<|end|>", special=True), AddedToken(" <l>", lstrip=True, special=True)])
     backend.add_tokens([AddedToken("▁<r> ", rstrip=True), AddedToken("a b")])
-    return PreTrainedTokenizerFast(tokenizer_object=backend, clean_up_tokenization_spaces=True)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, clean_up_tokenization_spaces=True)
+    if DECODERS[kind] is not None:
+        tokenizer.backend_tokenizer.decoder = DECODERS[kind]
+    return tokenizer
 
 
 def own(tokenizer: Any, ids: list[int]) -> str:

@@ -136,11 +136,12 @@ def _read_decoder(decoder: Any) -> _Decoder | None:
     if decoder is None:  # tokens with a space between each two
         return _Decoder(True, False, "", 0)
     try:
-        steps = list(_steps(json.loads(decoder.__getstate__())))
-    except (TypeError, ValueError, KeyError):  # a decoder written in Python
+        state = decoder.__getstate__()
+    except Exception:  # noqa: BLE001 -- a decoder written in Python; `tokenizers` raises nothing more exact
         return None
+    steps = list(_steps(json.loads(state)))
     kinds = [step["type"] for step in steps]
-    strip: dict[str, Any] = {"content": "", "start": 0, "stop": 0}
+    strip: dict[str, Any] = {}
     if kinds[-2:] == ["Fuse", "Strip"]:
         strip = steps.pop()
         kinds.pop()
@@ -150,9 +151,10 @@ def _read_decoder(decoder: Any) -> _Decoder | None:
     if byte_tokens:
         kinds.pop()
     by_position = not _BY_POSITION.isdisjoint(kinds)
-    if not _BY_TOKEN.union(_BY_POSITION).issuperset(kinds) or strip["stop"] or (by_position and strip["start"]):
+    character, count = strip.get("content", ""), strip.get("start", 0)
+    if not _BY_TOKEN.union(_BY_POSITION).issuperset(kinds) or strip.get("stop") or (by_position and count):
         return None
-    return _Decoder(by_position, byte_tokens, strip["content"], strip["start"])
+    return _Decoder(by_position, byte_tokens, character, count)
 
 
 def _steps(decoder: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -88,16 +88,15 @@ class ResponseStreamer:
             raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
         try:
             ids = value.tolist() if hasattr(value, "tolist") else value
-            if ids.__class__ is not list or len(ids) != 1 or ids[0].__class__ is not int:
+            if ids.__class__ is not list or not ids or ids[0].__class__ is not int:
                 ids = self._one_sequence(ids)
             if not self._prompt_seen:
                 self._prompt_seen = True
                 return
-            on_event = self._on_event
             for event in self._feed(self._push(ids)):
                 self._enqueue(event)
-                if on_event is not None:
-                    on_event(event)
+                if self._on_event is not None:
+                    self._on_event(event)
         except BaseException as error:
             self._finish(error)  # to whoever iterates, too
             raise
