@@ -123,12 +123,15 @@ class _Machine:
         closes = [pair for pair in watched if pair[1] == "close"]
 
         def first(text: str) -> tuple[str, Match] | None:
+            closing = self._best(text, closes, position, fresh=False)
+            while closing and closing[1].start == closing[1].end and not text[position : closing[1].start].strip():
+                closing = self._best(text, closes, closing[1].start, fresh=False)
             hits = [
                 (match.start, match.start - match.end, rank, name, match)
                 for rank, found in enumerate(
                     (
                         self._best(text, opens, position, fresh=fresh),
-                        self._best(text, closes, position, fresh=False),
+                        closing,
                     )
                 )
                 if found is not None
