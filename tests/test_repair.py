@@ -50,16 +50,30 @@ def test_the_event_says_so_and_only_then() -> None:
     assert parser.finalize()[0]["tool_calls"][0] == CALL
 
 
-@pytest.mark.parametrize(
-    "body", ['{"name": "f", "argum', '{"name": "f", "arguments": {"n": 1', '{"name": "f", "arguments": {"a": tru']
-)
-def test_what_was_cut_off_inside_a_value_stays_malformed(body: str) -> None:
-    assert parse(body, close="", repair=True)["malformed"][0]["raw"] == body
+COMPLETE = [
+    BROKEN,
+    '{"name": "f" "arguments": {"a": "[1] {x} say \\"hi\\"", "n": 7}}',
+    "{'name': 'f', 'arguments': {'a': '{x}' 'n': 7}}",
+]
 
 
-def test_what_was_cut_off_behind_a_value_is_closed() -> None:
-    body = '{"name": "f" "arguments": {"a": "b"'
-    assert parse(body, close="", repair=True)["tool_calls"][0]["function"]["arguments"] == {"a": "b"}
+@pytest.mark.parametrize("body", COMPLETE)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_was_cut_off_is_closed_behind_a_bracket_only(body: str, streamed: bool) -> None:
+    """Anywhere else more of the value, or another one, may have been meant: `rm -rf "` is not a command to run."""
+    call = parse(body, repair=True)["tool_calls"]
+    for end in range(len(body)):
+        if streamed:
+            parser = trp.ResponseParser(template(repair=True), "", tools=TOOLS, on_error="keep")
+            for char in f"<c>{body[:end]}":
+                parser.feed(char)
+            message = parser.finalize()[0]
+        else:
+            message = parse(body[:end], close="", repair=True)
+        if body[:end].endswith("}") and end == len(body) - 1:
+            assert message == {"tool_calls": call}
+        else:
+            assert message["malformed"][0]["raw"] == body[:end]
 
 
 @pytest.mark.parametrize("body", ["no JSON at all", "", "[" * 5_000, '{"a":' * 3_000, "7"])

@@ -127,6 +127,26 @@ class TestObject:
         )
         assert loaded.min_transformers is None
 
+    @pytest.mark.parametrize(
+        ("path", "field"),
+        [
+            ("nests", {"nests": True}),
+            ("into", {"into": "y"}),
+            ("content", {"content": "json-sequence"}),
+            ("content", {"content": "xml-elements"}),
+            ("content_args.entry_keys", {"content": "json", "content_args": {"entry_keys": ["k", "v"]}}),
+            ("content_args.brackets", {"content": "python-call-list", "content_args": {"brackets": "optional"}}),
+            ("content_args.quotes", {"content": "python-call-list", "content_args": {"quotes": "optional"}}),
+            ("content_args.until_complete", {"content": "json", "content_args": {"until_complete": False}}),
+            ("transform", {"content": "json", "transform": "{content.a|null}"}),
+            ("transform.a", {"content": "json", "transform": {"a": "{content.a|}"}}),
+        ],
+    )
+    def test_each_extension_alone_is_told(self, path: str, field: dict[str, Any]) -> None:
+        """Those of docs/extensions.md that need no other package; also where the value is the default."""
+        loaded = ResponseTemplate.load(template(x={**REGION, **field}))
+        assert (loaded.extensions, loaded.min_transformers) == ((f"fields.x.{path}",), None)
+
     def test_a_portable_template_has_no_extensions(self) -> None:
         """Then `min_transformers` names a release."""
         loaded = ResponseTemplate.load(template(x=REGION))

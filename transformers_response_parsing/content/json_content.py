@@ -22,6 +22,7 @@ from .written import Written
 
 __all__ = ["JsonContent", "decode_json", "decode_sequence"]
 
+_MORE = "\ue000\ue001"  # text that no body goes on with
 _MOST_REPAIRED = 100_000  # characters: a repair takes more than linear time
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,;]*")
@@ -218,18 +219,21 @@ class JsonContent(Content):
         """The object or list that json_repair makes of a body which is no JSON.
 
         Raises:
-            BodyError: it makes nothing of it; or the generation ended within a word or a number, so that what is missing can't be
-                told from what is wrong.
+            BodyError: it makes nothing of it; or the generation ended elsewhere than behind a closing bracket, so that what is
+                missing can't be told from what is wrong.
         """
         import json_repair
 
-        if len(body) > _MOST_REPAIRED or (cut_off and body.rstrip()[-1:] not in ('"', "'", "}", "]")):
+        if len(body) > _MOST_REPAIRED or (cut_off and body.rstrip()[-1:] not in ("}", "]")):
             raise BodyError("too long, or cut off inside a value")
         try:
             value = json_repair.loads(body)
             json.dumps(value, allow_nan=False)
+            more = json.dumps(json_repair.loads(body + _MORE), ensure_ascii=False) if cut_off else ""
         except Exception as error:  # noqa: BLE001 - a library's own, on any text
             raise BodyError(f"no repair: {type(error).__name__}") from None
+        if _MORE in more:
+            raise BodyError("cut off inside a string")  # what follows would be part of it
         if not isinstance(value, (dict, list)) or not value or _too_deep(value):
             raise BodyError("no repair")
         return value if self._entry_keys is None else self._named(value)
