@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transformers_response_parsing.errors import ResponseParsingError
@@ -87,9 +87,10 @@ class ResponseStreamer:
         if self._over:
             raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
         try:
-            ids = value.tolist() if hasattr(value, "tolist") else value
-            if ids.__class__ is not list or not ids or ids[0].__class__ is not int:
-                ids = self._one_sequence(ids)
+            try:
+                ids: Sequence[int] = (value.item(),)  # one token, nearly always
+            except (AttributeError, TypeError, ValueError, RuntimeError):  # a list, or several tokens
+                ids = self._one_sequence(value)
             if not self._prompt_seen:
                 self._prompt_seen = True
                 return
@@ -154,7 +155,8 @@ class ResponseStreamer:
             self._queue.put(last)
 
     @staticmethod
-    def _one_sequence(ids: Any) -> list[int]:
+    def _one_sequence(value: Any) -> list[int]:
+        ids = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(ids, int):
             return [ids]
         if ids and not isinstance(ids[0], int):
