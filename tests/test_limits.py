@@ -107,9 +107,7 @@ def test_no_pattern_of_the_library_backtracks_without_end() -> None:
 @pytest.mark.parametrize("own", [0, 640, 100_000])
 @pytest.mark.parametrize("tools", [None, []])
 @pytest.mark.parametrize("content", ["json", "json-sequence", "int", "python-call-list"])
-def test_an_integer_has_at_most_4300_digits_whatever_the_interpreter_allows(
-    own: int, tools: Any, content: str
-) -> None:
+def test_an_integer_has_at_most_4300_digits_whatever_the_interpreter_allows(own: int, tools: Any, content: str) -> None:
     """Reading and writing them takes quadratic time; a program may have lifted the interpreter's own limit."""
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(own)
@@ -120,7 +118,9 @@ def test_an_integer_has_at_most_4300_digits_whatever_the_interpreter_allows(
             message = trp.parse_response(text, template(field), prefix="", tools=tools, on_error="keep")
             assert "r" not in message
             assert message["malformed"][0]["raw"] == text[3:-4]
-        source = json.dumps({**template({"open": "<t>"}), "defaults": {"a": 1}}).replace(": 1}", f": {'9' * 1_000_000}}}")
+        source = json.dumps({**template({"open": "<t>"}), "defaults": {"a": 1}}).replace(
+            ": 1}", f": {'9' * 1_000_000}}}"
+        )
         with pytest.raises(trp.TemplateError, match="1,000,000 digits"):
             trp.ResponseTemplate.load(source)
     finally:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from transformers_response_parsing.content import JsonScanner
 from transformers_response_parsing.content.json_content import decode_sequence
+from transformers_response_parsing.content.json_dialect import Dialect
 from transformers_response_parsing.errors import BodyError
 
 GEMMA = (True, (('<|"|>', '<|"|>'),))
@@ -174,6 +175,30 @@ def test_complete_means_that_json_reads_it(text: str) -> None:
     except ValueError:
         valid = False
     assert (scanned(text).state == "complete") == valid
+
+
+LENIENT = Dialect(repairs=True)
+slips = st.lists(
+    st.sampled_from(
+        [*"{}[](),:' \"\\0-", "True", "None", "false", "'a'", '"b"', "'a':", '"k":', "\\'", "\\d", "\\n", "1.5", "[1,]", "{'a': 1,}"]
+    ),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+@given(slips, st.lists(st.integers(0, 100), max_size=8))
+def test_with_repairs_complete_means_that_the_lenient_reader_reads_it(text: str, cuts: list[int]) -> None:
+    try:
+        LENIENT.read(text, exact=True)
+        valid = True
+    except BodyError:
+        valid = False
+    whole, parts = JsonScanner(repairs=True), JsonScanner(repairs=True)
+    whole.feed(text)
+    for piece in pieces(text, cuts):
+        parts.feed(piece)
+    assert (whole.state == "complete") == valid
+    assert (parts.state, parts.string_end) == (whole.state, whole.string_end)
 
 
 @given(fragments, st.lists(st.integers(0, 100), max_size=8), st.sampled_from(DIALECTS))

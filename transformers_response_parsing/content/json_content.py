@@ -266,7 +266,7 @@ class JsonContent(Content):
 
     def scanner(self) -> JsonScanner:
         """A scanner for this dialect."""
-        return JsonScanner(self._unquoted_keys, self._string_delims)
+        return JsonScanner(self._unquoted_keys, self._string_delims, repairs=not self.allow_non_json)
 
 
 def _check_repair(args: Arguments, other: bool) -> None:

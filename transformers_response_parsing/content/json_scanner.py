@@ -2,8 +2,9 @@
 """Follows a JSON document piece by piece and knows whether it is inside a string.
 
 The parser asks it whether a close delimiter is data (SPEC 7, difference 8). Each character is looked at once; the memory
-is one byte a level of nesting plus the longest delimiter. What it accepts is what the `json` content type reads without
-repairs: JSON with raw control characters in strings, plus unquoted keys and custom string delimiters where configured.
+is one byte a level of nesting plus the longest delimiter. What it accepts is what the `json` content type reads: JSON with
+raw control characters in strings, plus unquoted keys and custom string delimiters where configured; and with `repairs` the
+slips that have one reading (Python literals, trailing commas, escapes that JSON does not have).
 It also tells where a document ends that is followed by other text, and follows a sequence of documents.
 """
 
@@ -21,12 +22,15 @@ _BARE_START = re.compile(r"[\w$.-]")
 _BARE = re.compile(r'[^\r\n,:{}\[\]"]*')
 # A stretch of a JSON string without its end: the bound keeps the matcher's own memory small.
 _STRING_RUN = re.compile(r'[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*){0,100}')
+_LENIENT_RUNS = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*){{0,100}}", re.DOTALL) for quote in "'\""}
 _S = r"[ \t\n\r]*"
 _SIMPLE = r'(?P<string>"[^"\\]*")|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null'
 # A whole entry of an object or a list and what follows it, in one step: most of most documents.
 _MEMBER = re.compile(rf'{_S}(?P<key>"[^"\\]*"){_S}:{_S}(?:{_SIMPLE}){_S}(?P<end>[,}}])')
 _ITEM = re.compile(rf"{_S}(?:{_SIMPLE}){_S}(?P<end>[,\]])")
 _WORDS = {"t": "true", "f": "false", "n": "null"}
+_PYTHON_WORDS = {**_WORDS, "T": "True", "F": "False", "N": "None"}
+_CLOSERS = {ord("{"): "}", ord("["): "]", ord("("): ")"}
 
 # Where the document is. The first six expect a token, the others are inside one.
 _VALUE, _FIRST_ITEM, _KEY, _FIRST_KEY, _COLON, _AFTER = range(6)
@@ -55,6 +59,7 @@ class JsonScanner:
         string_delims: (open, close) pairs, as in the `json` content type.
         sequence: several documents follow each other, as in the `json-sequence` content type: adjacent, or with white
             space, `,` or `;` between them.
+        repairs: as in `Dialect`, but for what comes after the document.
         until_complete: the sequence ends where no further object or array follows a document. (Without it any value may
             follow, and anything else breaks it. A single document needs no such setting.)
 
@@ -76,12 +81,15 @@ class JsonScanner:
         "_number",
         "_opener",
         "_plain",
+        "_quote",
+        "_repairs",
         "_sequence",
         "_stack",
         "_state",
         "_tail",
         "_until_complete",
         "_word",
+        "_words",
         "string_end",
     )
 
@@ -90,21 +98,25 @@ class JsonScanner:
         unquoted_keys: bool = False,
         string_delims: Sequence[tuple[str, str]] = (),
         *,
+        repairs: bool = False,
         sequence: bool = False,
         until_complete: bool = False,
     ) -> None:
+        self._repairs = repairs
+        self._words = _PYTHON_WORDS if repairs else _WORDS
         self._bare_keys = unquoted_keys
         self._sequence = sequence
         self._until_complete = until_complete
         self._delims = tuple(string_delims)
         self._firsts = frozenset(opening[0] for opening, _ in self._delims)
         self._longest = max((len(opening) for opening, _ in self._delims), default=0)
-        self._stack = bytearray()  # ord("{") or ord("[") a level
+        self._stack = bytearray()  # ord("{"), ord("[") or ord("(") a level
         self._state = _VALUE
         self._fed = 0
         self._end = -1  # where the last document ended; -1 where none has, or another has begun since
         self._is_key = False  # the string that is open (or about to be) is a key
         self._close = ""  # what closes the open string; "" for a JSON string
+        self._quote = '"'  # what closes a JSON string: with `repairs` it may be a single quote
         self._tail = ""  # the last characters of a delimited string: its close may have begun
         self._escape = ""  # an escape that has begun
         self._opener = ""  # characters that may begin an opening delimiter
@@ -162,7 +174,7 @@ class JsonScanner:
     @property
     def closer(self) -> str:
         """What closes the string that is open."""
-        return self._close or '"'
+        return self._close or self._quote
 
     def feed(self, text: str, start: int = 0, end: int | None = None) -> None:
         """Go on with `text[start:end]`."""
@@ -231,7 +243,7 @@ class JsonScanner:
 
     def _entry(self, text: str, at: int, end: int) -> int:
         """The offset after a whole entry and the comma or closer after it, or 0 if there is none in one step."""
-        if not self._stack:
+        if not self._stack or self._stack[-1] == ord("("):
             return 0
         in_object = self._stack[-1] == ord("{")
         if in_object and self._state == _VALUE:
@@ -262,18 +274,18 @@ class JsonScanner:
         if char in self._firsts and not self._plain:
             return self._begin_opener(text, at, end)
         self._plain = False
-        if char == '"':
-            self._state, self._close = _STRING, ""
-        elif (state == _FIRST_ITEM and char == "]") or (state == _FIRST_KEY and char == "}"):
+        if char == '"' or (char == "'" and self._repairs):
+            self._state, self._close, self._quote = _STRING, "", char
+        elif self._may_end(state) and char == _CLOSERS[self._stack[-1]]:
             self._stack.pop()
             self._state = _AFTER
         elif self._is_key:
             self._state = _BARE_KEY if self._bare_keys and _BARE_START.match(char) else _BROKEN
-        elif char == "{" or char == "[":
+        elif char == "{" or char == "[" or (char == "(" and self._repairs):
             self._stack.append(ord(char))
             self._state = _FIRST_KEY if char == "{" else _FIRST_ITEM
-        elif char in _WORDS:
-            self._state, self._word = _WORD, _WORDS[char][1:]
+        elif char in self._words:
+            self._state, self._word = _WORD, self._words[char][1:]
         elif char == "-":
             self._state, self._number = _NUMBER, "sign"
         elif "0" <= char <= "9":
@@ -282,6 +294,12 @@ class JsonScanner:
             self._state = _BROKEN
         return at + 1
 
+    def _may_end(self, state: int) -> bool:
+        """Whether the container may end where an entry may begin: before the first one, or behind a trailing comma."""
+        if state in (_FIRST_ITEM, _FIRST_KEY):
+            return True
+        return self._repairs and (state == _KEY or (state == _VALUE and self._stack[-1:] not in (b"", b"{")))
+
     def _after(self, char: str, at: int) -> int:
         """After a value: a comma or the closer of the container; in a sequence perhaps another document."""
         top = self._stack[-1] if self._stack else 0
@@ -289,7 +307,7 @@ class JsonScanner:
             return self._between(char, at)
         if char == "," and top:
             self._state = _KEY if top == ord("{") else _VALUE
-        elif (char == "}" and top == ord("{")) or (char == "]" and top == ord("[")):
+        elif top and char == _CLOSERS[top]:
             self._stack.pop()
         else:
             self._state = _BROKEN
@@ -393,14 +411,15 @@ class JsonScanner:
             self._check_escape()
             if self._state == _BROKEN:
                 return at
-        quote = text.find('"', at, end)
+        quote = text.find(self._quote, at, end)
         if text.find("\\", at, end if quote < 0 else quote) < 0:
             return quote + 1 or -1
+        run = _LENIENT_RUNS[self._quote] if self._repairs else _STRING_RUN
         while at < end:
-            at = _STRING_RUN.match(text, at, end).end()  # type: ignore[union-attr]  # it matches the empty string
+            at = run.match(text, at, end).end()  # type: ignore[union-attr]  # it matches the empty string
             if at == end:
                 break
-            if text[at] == '"':
+            if text[at] == self._quote:
                 return at + 1
             # More escapes than one run takes, an unknown escape, or one that the piece cuts.
             while at < end and (self._escape or text[at] == "\\"):
@@ -417,7 +436,9 @@ class JsonScanner:
         escape = self._escape
         if len(escape) == 1:
             return
-        if escape[1] != "u":
+        if self._repairs:
+            self._escape = ""
+        elif escape[1] != "u":
             if escape[1] not in '"\\/bfnrt':
                 self._state = _BROKEN
             self._escape = ""

@@ -51,4 +51,10 @@ class JsonSequenceContent(JsonContent):
 
     def scanner(self) -> JsonScanner:
         """A scanner for sequences in this dialect."""
-        return JsonScanner(self._unquoted_keys, self._string_delims, sequence=True, until_complete=self.until_complete)
+        return JsonScanner(
+            self._unquoted_keys,
+            self._string_delims,
+            repairs=not self.allow_non_json,
+            sequence=True,
+            until_complete=self.until_complete,
+        )
