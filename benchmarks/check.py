@@ -38,7 +38,8 @@ CASES = (
     "one_shot",
     "hard.calls.smollm3",
     "hard.gemma4.strings",
-    "batch.texts",
+    "batch",
+    "ids",
 )
 _SETTINGS = Settings("quick", rounds=9, budget=1.0, patience=1.0)
 _WORST_DROP = 0.5
