@@ -13,7 +13,7 @@ import regex
 from . import limits
 from .automaton import Automaton
 from .pattern_head import Head, only_at_begin, pattern_head
-from .pattern_syntax import compile_program, parse_pattern, reach, repetitions
+from .pattern_syntax import compile_program, looks_back, parse_pattern, reach, repetitions
 from .scan import Scan
 
 __all__ = [
@@ -103,14 +103,16 @@ class Pattern(Delimiter):
         self.head: Head | None = None if program is None else pattern_head(program)
         self.uses_begin = program is None or program.uses_begin
         self.only_at_begin = program is not None and only_at_begin(program)
-        self._automaton = None if program is None else Automaton(program, self.head)
+        self._automaton = (
+            None if program is None else Automaton(program, None if program.context_classes else self.head)
+        )
         # The power of the text's length that bounds the steps of a match from one place.
         self.effort = inf
         self._is_local = False  # nothing outside of a match matters
         if program is None:
             self._reach, self.context = _window(pattern)
         else:
-            self.context = 1 if program.context_classes else 0
+            self.context = 1 if looks_back(program) else 0
             self.effort = repetitions(parse_pattern(pattern))
             self._is_local = not (program.has_looks or self.context or self.uses_begin)
 

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from .literals import LiteralSet
-from .pattern_syntax import BEGIN, CHAR, END_OF_TEXT, LOOK, LOOK_END, MATCH, SPLIT, CharClass, Program
+from .pattern_syntax import (
+    BEGIN,
+    CHAR,
+    END_OF_TEXT,
+    LOOK,
+    LOOK_END,
+    MATCH,
+    PREVIOUS,
+    SPLIT,
+    WORD_EDGE,
+    CharClass,
+    Program,
+)
 
 __all__ = ["Head", "only_at_begin", "pattern_head"]
 
@@ -39,16 +51,17 @@ class Head:
 
 def pattern_head(program: Program) -> Head | None:
     """The head of the program's pattern, or None if it has none that helps."""
-    if program.context_classes:
-        return None
     best: tuple[int, str, _Cut] | None = None
     for char in sorted(_single_characters(program)):
         cut = _cut(program, char)
         if cut is not None and cut.ops and (best is None or len(cut.skipped) < best[0]):
             best = (len(cut.skipped), char, cut)
     if best is None:
-        return None
-    cut = best[2]
+        cut = _cut(program, "")
+        if cut is None or not cut.ops:
+            return None
+    else:
+        cut = best[2]
     led: set[int] = set()
     plain = _is_plain(program, program.start, cut, led)
     literals = LiteralSet(_literal(program, pc) for pc in cut.ops)
@@ -100,7 +113,10 @@ def _single_characters(program: Program) -> set[str]:
 
 
 def _cut(program: Program, char: str) -> _Cut | None:
-    """Where threads read `char` for the first time; None if a match can do without, or too much may come before."""
+    """Where threads read `char` for the first time; None if a match can do without, or too much may come before.
+
+    "" is for the first certain character on each way, whatever it is.
+    """
     cut = _Cut(set(), set())
     return cut if _explore(program, program.start, char, cut) else None
 
@@ -121,11 +137,11 @@ def _explore(program: Program, start: int, char: str, cut: _Cut) -> bool:
             stack += op[1]
         elif kind == CHAR:
             one = program.classes[op[1]]
-            if one == CharClass(False, frozenset(char), (), ()):
+            if one.is_single and (not char or char in one.chars):
                 cut.ops.add(pc)
                 continue
             members = _members(one)
-            if members is None or char in members:
+            if members is None or (char and char in members):
                 return False
             cut.skipped |= members
             stack.append(op[2])
@@ -138,6 +154,8 @@ def _explore(program: Program, start: int, char: str, cut: _Cut) -> bool:
                 cut.edges |= ahead.edges
             else:
                 stack.append(op[3])
+        elif kind in (PREVIOUS, WORD_EDGE):
+            stack.append(op[-1])
         elif kind in (BEGIN, END_OF_TEXT):  # those two never hold where more text comes
             cut.edges = True
         else:

@@ -37,6 +37,7 @@ __all__ = [
     "Op",
     "Program",
     "compile_program",
+    "looks_back",
     "parse_pattern",
     "reach",
     "repetitions",
@@ -320,6 +321,29 @@ class _Compiler:
         newline = self.program.class_index(CharClass(False, frozenset("\n"), (), ()))
         at_end = self.emit((END_OF_TEXT, end))
         return self.split((at_end, self.emit((CHAR, newline, at_end))))
+
+
+def looks_back(program: Program) -> bool:
+    """Whether what is before a match can matter to it.
+
+    A word edge behind its first character asks only of the match.
+    """
+    stack, seen = [program.start], set[int]()
+    while stack:
+        pc = stack.pop()
+        if pc in seen:
+            continue
+        seen.add(pc)
+        op = program.ops[pc]
+        if op[0] in (PREVIOUS, WORD_EDGE):
+            return True
+        if op[0] == SPLIT:
+            stack += op[1]
+        elif op[0] == LOOK:
+            stack += op[2:]
+        elif op[0] in (BEGIN, END_OF_TEXT):
+            stack.append(op[1])
+    return False
 
 
 def reach(tree: Any) -> tuple[float, float]:

@@ -45,7 +45,9 @@ class Sentinels:
         led = [head for head in heads if head.skipped]
         alike = all(head.exact for head in heads) and len({head.skipped for head in led}) <= 1
         self._led = (
-            frozenset(text[:end] for head in led for text in head.led for end in range(1, len(text) + 1)) if alike else None
+            frozenset(text[:end] for head in led for text in head.led for end in range(1, len(text) + 1))
+            if alike
+            else None
         )
         self._patterns = tuple(patterns)
         firsts = sorted({literal[0] for literal in wanted})
