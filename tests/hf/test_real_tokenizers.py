@@ -73,6 +73,12 @@ MODELS = {
         f"{ANSWER}<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nrun on",
         {"role": "assistant", "content": ANSWER},
     ),
+    "llama2": Model(
+        template("[/INST]", content={"close": "</s>"}),
+        "[INST] Hi [/INST]",
+        f"{ANSWER}</s>",
+        {"role": "assistant", "content": ANSWER},
+    ),
     "deepseek_v3": Model(
         DEEPSEEK,
         "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜><think>\n",
