@@ -298,7 +298,7 @@ class JsonScanner:
         """Whether the container may end where an entry may begin: before the first one, or behind a trailing comma."""
         if state in (_FIRST_ITEM, _FIRST_KEY):
             return True
-        return self._repairs and (state == _KEY or (state == _VALUE and self._stack[-1:] not in (b"", b"{")))
+        return self._repairs and (state == _KEY or (state == _VALUE and bytes(self._stack[-1:]) not in (b"", b"{")))
 
     def _after(self, char: str, at: int) -> int:
         """After a value: a comma or the closer of the container; in a sequence perhaps another document."""
