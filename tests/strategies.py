@@ -113,6 +113,8 @@ def patterns(draw: st.DrawFn, *, zero_width: bool = True) -> Pattern:
         Pattern(r"ab\b", ("ab", "ab ", "abx")),
         Pattern(rf"^{a}", (one,)),
         Pattern(rf"(?<=\n){a}", (f"\n{one}", one)),
+        Pattern(rf"(?<!\n){a}", (f"x{one}", f"\n{one}")),
+        Pattern(rf"(?<!{b}){a}", (one, two + one)),
         Pattern(rf"(?i){a}", (one, one.upper())),
         Pattern(r"(['\"])\1", ("''", '""', "'\"")),
         Pattern(rf"\n(?!\s){a}?", ("\n", f"\n{one}", "\n ")),

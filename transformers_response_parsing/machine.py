@@ -267,9 +267,14 @@ class RegionMachine:
         self._walk(False)
         end = self._end()
         self._append(literal)
+        taken = False
         while self._failure is None and self._takes_hit_before(end):
-            pass
+            taken = True
         self._truncate(max(end, self._position))
+        if taken:  # what else was found may be in the literal
+            for run in (self._outside, self._run):
+                if isinstance(run, WatchRun):
+                    run.restart(self._position, self._before(self._position))
         self._end_all()
 
     def _takes_hit_before(self, end: int) -> bool:

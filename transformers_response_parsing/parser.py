@@ -130,6 +130,8 @@ class ResponseParser(RegionMachine):
         self._held = _NOTHING_HELD
         self._trail: Held | None = None  # what the machine holds, where it may be known the next time
         self._run_due = False  # a delimiter was taken that the machine has not heard of
+        self._behind = ""  # as much as patterns may look back on, before the text that went by (`_behind_to`)
+        self._behind_to = 0
         self._shortcuts = shortcuts(_NO_WATCH, self._ender)
         self._light_watch = _NO_WATCH
         self._field = self._sought = self._first = self._second = self._trailing = ""
@@ -286,7 +288,7 @@ class ResponseParser(RegionMachine):
             self._over
             or self._scanner is not None
             or self._stalled is not None
-            or self._plan.context
+            or self._plan.context > MAX_HELD
             or isinstance(run, ValueEndRun)
         ):
             return
@@ -297,6 +299,8 @@ class ResponseParser(RegionMachine):
         sentinels = self._shortcuts.sentinels
         if sentinels is None:
             return
+        self._behind_to = self._position
+        self._behind = self._before(self._position) or ""
         pending = self._undecided
         if self._position < self._buffer.end:
             if self._buffer.end - self._position > MAX_HELD:
@@ -349,6 +353,8 @@ class ResponseParser(RegionMachine):
 
     def _take_known(self, passed: str, taken: Taken) -> list[Event] | None:
         """A delimiter behind the text that `passed`; None if the machine has to decide what comes of it."""
+        if self._plan.context:
+            return None
         events: list[Event] = []
         plan = self._region
         if plan is None:
@@ -409,20 +415,32 @@ class ResponseParser(RegionMachine):
         self._light = False
         self._first = ""
         position = self._start + self._written.length
-        self._buffer.restart(position)
+        behind = self._went_by(position)
+        self._buffer.restart(position - len(behind))
+        if behind:
+            self._buffer.append(behind)
         if self._run_due:
             self._run_due = False
             watch = None if self._region is None else self._region.watch
             if watch is None:
                 self._run = self._outside
-                self._outside.move_to(position, "" if position else None)
+                self._outside.move_to(position, self._before(position))
             else:
                 self._run = WatchRun(watch)
-                self._run.restart(position, "")
+                self._run.restart(position, self._before(position))
         elif position != self._position and isinstance(self._run, WatchRun):
-            self._run.move_to(position, "" if position else None)
+            self._run.move_to(position, self._before(position))
         self._position = position
         return self._held.text
+
+    def _went_by(self, position: int) -> str:
+        """As much as patterns may look back on before `position`, up to which the text went by."""
+        context = int(self._plan.context)
+        if not context:
+            return ""
+        written = self._written
+        count = min(position - self._behind_to, context)
+        return (self._behind + written.part(written.length - count, written.length))[-context:]
 
     def _stays_held(self, text: str) -> bool:
         """Whether the text, which may be within a delimiter, decides nothing. Then it is dealt with."""
@@ -497,6 +515,9 @@ class ResponseParser(RegionMachine):
             plan = self._plan.implicit
             if plan is None:
                 self._start += len(text)
+                if self._plan.context:
+                    self._behind = (self._behind + text)[-int(min(self._plan.context, MAX_HELD)) :]
+                    self._behind_to = self._start
                 self._leave_unclaimed(text)
                 return
         if self._blank:

@@ -31,7 +31,7 @@ class Sentinels:
     other, `find` tells more. Both hold where nothing before the text may have begun a delimiter.
     """
 
-    __slots__ = ("_led", "_literals", "_patterns", "_plain", "first", "second", "trailing")
+    __slots__ = ("_led", "_literals", "_looks_back", "_patterns", "_plain", "first", "second", "trailing")
 
     def __init__(self, literals: Iterable[str], patterns: Iterable[Pattern]) -> None:
         """Literals, and patterns all of which have a head."""
@@ -50,6 +50,8 @@ class Sentinels:
             else None
         )
         self._patterns = tuple(patterns)
+        # What is before the text, which is not known here, tells then.
+        self._looks_back = any(pattern.context for pattern in self._patterns)
         firsts = sorted({literal[0] for literal in wanted})
         # Every text contains "" (so it is looked at), and hardly one a hundred NULs (so nothing is).
         self.first, self.second = ("", "") if len(firsts) > 2 else (firsts[0], firsts[-1]) if firsts else (_RARE, _RARE)
@@ -72,7 +74,9 @@ class Sentinels:
                 and (self._led is None or text[start:] in self._led)
             ):
                 hold = min(hold, len(text[:start].rstrip(self.trailing)))
-        return hold if hold == size or self._led is not None else self._hold(text, hold)
+        if hold == size or self._led is not None:
+            return hold
+        return -1 if self._looks_back else self._hold(text, hold)
 
     def _hold(self, text: str, start: int) -> int:
         """The exact answer for the few characters at the end of the text."""
@@ -146,7 +150,7 @@ class Shortcuts:
 
     def learn(self, held: Held, text: str) -> Step | None:
         """What the chunk does, if that was asked before: most come again, and any other would cost too much."""
-        if len(text) > _MAX_PIECE:
+        if len(text) > _MAX_PIECE or self._watch.context:
             return None
         if text not in held.steps:
             self._note(held, text)
@@ -156,7 +160,7 @@ class Shortcuts:
 
     def followed(self, held: Held, text: str) -> Held | None:
         """The machine is at work on the chunk: what is held then, if it holds all. None if that is too much."""
-        if len(held.text) + len(text) > MAX_HELD:
+        if len(held.text) + len(text) > MAX_HELD or self._watch.context:
             return None
         if text not in held.steps and len(text) <= _MAX_PIECE:
             self._note(held, text)
