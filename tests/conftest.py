@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything imports huggingface_hub
+
+from hub.loopback import environment, new_repo, online, process, server  # noqa: F401 -- fixtures of all
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 # `fast` while developing, `ci` where time is cheap. Deadlines are off: two busy cores must not make a test fail.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import run
+from command_line import run, run_process
 
 from transformers_response_parsing import demo
 from transformers_response_parsing.cli import main
@@ -87,7 +87,7 @@ def test_live_demo_with_a_model() -> None:
     if not folder.is_dir():
         pytest.skip("needs the model that scripts/fetch_test_assets.py fetches")
     gguf = next(folder.glob("*.gguf")).name
-    done = run(
+    done = run_process(
         *("demo", "--model", str(folder), "--gguf-file", gguf, "--template", "qwen3"),
         *("--prompt", "Say hello.", "--max-new-tokens", "12"),
     )

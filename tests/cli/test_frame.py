@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from command_line import run
+from command_line import run, run_process
 
 from transformers_response_parsing import demo
 from transformers_response_parsing.cli import build_parser, main
@@ -35,7 +35,7 @@ def test_an_error_is_one_line_on_stderr_and_debug_shows_the_traceback() -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: no ready-made template for 'no-such-family'. ")
     assert done.err.count("\n") == 1
-    done = run("show", "no-such-family", "--debug")
+    done = run_process("show", "no-such-family", "--debug")
     assert done.code == 1  # Python's own
     assert "Traceback" in done.err
 
@@ -85,7 +85,7 @@ def test_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_output_is_utf_8_whatever_the_locale() -> None:
-    done = run("show", "deepseek_v31", LC_ALL="C", LANG="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    done = run_process("show", "deepseek_v31", LC_ALL="C", LANG="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.code == 0, done.err
     assert "<｜" in done.out
 
@@ -109,7 +109,7 @@ def test_a_repository_that_can_t_be_reached_exits_with_2() -> None:
 
 @pytest.mark.parametrize("arguments", [("ls",), ("show", "qwen3"), ("demo", "--family", "gptoss")])
 def test_json_is_json_and_alone_on_stdout(arguments: tuple[str, ...]) -> None:
-    done = run(*arguments, "--json")
+    done = run_process(*arguments, "--json")
     assert done.code == 0, done.err
     json.loads(done.out)
     assert done.err == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,39 +15,6 @@ from hub.server import READER, WRITER, FakeHub
 TEMPLATE = {"defaults": {"role": "assistant"}, "start_anchor": "<a>", "fields": {"content": {"close": "<e>"}}}
 OTHER = {**TEMPLATE, "start_anchor": "<b>"}
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[FakeHub]:
-    server = FakeHub()
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def online(hub: FakeHub, tmp_path: Path) -> Callable[..., Done]:
-    """Run a command that takes it for the Hub."""
-
-    def online(*arguments: str, token: str = "", stdin: str = "") -> Done:
-        environment = {
-            "HF_ENDPOINT": hub.endpoint,
-            "HF_HOME": str(tmp_path / "hf_home"),
-            "HF_HUB_OFFLINE": "",
-            "TRANSFORMERS_OFFLINE": "",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_DISABLE_UPDATE_CHECK": "1",
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_TOKEN": token,
-            "NO_PROXY": "127.0.0.1",
-            "no_proxy": "127.0.0.1",
-        }
-        done = run(*arguments, stdin=stdin, **environment)
-        assert READER not in done.out + done.err
-        assert WRITER not in done.out + done.err
-        return done
-
-    return online
 
 
 @pytest.fixture
@@ -62,12 +29,12 @@ def file(tmp_path: Path) -> str:
 
 
 def test_a_push_opens_a_pull_request_and_says_where(
-    hub: FakeHub, online: Callable[..., Done], repo_id: str, file: str
+    server: FakeHub, online: Callable[..., Done], repo_id: str, file: str
 ) -> None:
-    repo = hub.create(repo_id, tokenizer_config__json=b'{\n  "a": 1\n}\n')
+    repo = server.create(repo_id, tokenizer_config__json=b'{\n  "a": 1\n}\n')
     done = online("push", repo_id, file, token=READER)
     assert done.code == 0, done.err
-    assert done.out == f"{hub.endpoint}/{repo_id}/discussions/1\n"
+    assert done.out == f"{server.endpoint}/{repo_id}/discussions/1\n"
     assert "pull request\n" in done.err
     written = repo.head("refs/pr/1").files["tokenizer_config.json"].decode()
     assert written.startswith('{\n  "a": 1,\n  "response_template": {\n')
@@ -77,8 +44,8 @@ def test_a_push_opens_a_pull_request_and_says_where(
     assert f"from {repo_id} at " in pulled.err
 
 
-def test_a_commit_with_json_and_a_title(hub: FakeHub, online: Callable[..., Done], repo_id: str, file: str) -> None:
-    repo = hub.create(repo_id, tokenizer_config__json=b"{}")
+def test_a_commit_with_json_and_a_title(server: FakeHub, online: Callable[..., Done], repo_id: str, file: str) -> None:
+    repo = server.create(repo_id, tokenizer_config__json=b"{}")
     done = online("push", repo_id, file, "--commit", "--message", "The inverse", "--json", token=WRITER)
     answer = json.loads(done.out)
     assert (answer["status"], answer["changed"], answer["report"]) == ("commit", True, None)
@@ -88,9 +55,9 @@ def test_a_commit_with_json_and_a_title(hub: FakeHub, online: Callable[..., Done
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(
-    hub: FakeHub, online: Callable[..., Done], repo_id: str, file: str
+    server: FakeHub, online: Callable[..., Done], repo_id: str, file: str
 ) -> None:
-    repo = hub.create(repo_id, tokenizer_config__json=b'{\n  "a": 1\n}\n')
+    repo = server.create(repo_id, tokenizer_config__json=b'{\n  "a": 1\n}\n')
     head = repo.branches["main"]
     done = online("push", repo_id, file, "--dry-run")
     assert done.code == 0, done.err
@@ -118,9 +85,9 @@ def test_another_template_is_replaced_only_with_overwrite(tmp_path: Path, file: 
 
 
 def test_a_template_with_extensions_is_refused_or_its_portable_one_taken(
-    hub: FakeHub, online: Callable[..., Done], repo_id: str
+    server: FakeHub, online: Callable[..., Done], repo_id: str
 ) -> None:
-    hub.create(repo_id, tokenizer_config__json=b"{}")
+    server.create(repo_id, tokenizer_config__json=b"{}")
     done = online("push", repo_id, "deepseek_v4", token=READER)
     assert (done.code, done.out) == (1, "")
     assert "use --allow-extensions" in done.err
@@ -147,13 +114,13 @@ def test_pull_writes_a_file(tmp_path: Path) -> None:
 
 
 def test_what_the_hub_refuses_exits_with_2_and_its_own_words(
-    hub: FakeHub, online: Callable[..., Done], repo_id: str, file: str
+    server: FakeHub, online: Callable[..., Done], repo_id: str, file: str
 ) -> None:
     done = online("pull", "org/nothing-here")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: Repository Not Found for url: ")
     assert "Traceback" not in done.err
-    hub.create(repo_id, tokenizer_config__json=b"{}")
+    server.create(repo_id, tokenizer_config__json=b"{}")
     assert online("push", repo_id, file, "--commit", token=READER).code == 2
     done = online("pull", repo_id)
     assert done.code == 1  # it was read, and has none
@@ -163,17 +130,17 @@ def test_what_the_hub_refuses_exits_with_2_and_its_own_words(
 
 
 def test_templates_and_chat_templates_come_from_repositories(
-    hub: FakeHub, online: Callable[..., Done], repo_id: str
+    server: FakeHub, online: Callable[..., Done], repo_id: str
 ) -> None:
     """`parse` with what a repository has; `find` in its chat template; `parse` again with what the library has for that."""
     config = json.dumps({"response_template": TEMPLATE}).encode()
-    hub.create(repo_id, tokenizer_config__json=config)
+    server.create(repo_id, tokenizer_config__json=config)
     done = online("parse", repo_id, stdin="Hello!<e>")
     assert json.loads(done.out)["content"] == "Hello!", done.err
     assert f"response template: the one in {repo_id}/tokenizer_config.json" in done.err
     guessed = "... <|im_start|> ... <function=...> <parameter=...> ... <think> ..."
-    hub.create(f"{repo_id}-chat", chat_template__jinja=guessed.encode(), tokenizer_config__json=b"{}")
-    hub.create(f"{repo_id}-old", tokenizer_config__json=json.dumps({"chat_template": guessed}).encode())
+    server.create(f"{repo_id}-chat", chat_template__jinja=guessed.encode(), tokenizer_config__json=b"{}")
+    server.create(f"{repo_id}-old", tokenizer_config__json=json.dumps({"chat_template": guessed}).encode())
     for name in (f"{repo_id}-chat", f"{repo_id}-old"):
         assert online("find", name).out.startswith("qwen3_5 ")
         assert json.loads(online("parse", name, stdin="Hello!<|im_end|>").out)["content"] == "Hello!"

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything imports huggingface_hub
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 from hf.helpers import TEMPLATE, make_tokenizer
