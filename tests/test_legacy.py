@@ -203,10 +203,59 @@ def test_an_optional_first_delimiter_is_noted() -> None:
     ]
 
 
-def test_a_schema_does_not_say_the_anchor() -> None:
-    conversion = convert_schema(TAGS)
+@pytest.mark.parametrize(
+    ("regex", "anchor"),
+    [
+        (r"<say>(.*?)<\|im_end\|>", "<|im_start|>assistant\n"),
+        (r"(.*?)(?:<\|eot_id\|>|$)", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
+        (r"<\|channel\|>final<\|message\|>(.*?)<\|end\|>", "<|start|>assistant"),
+        (r"(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>(.*?)<\|end\|>", "<|start|>assistant"),
+        (r"<\|assistant\|>\n(.*?)<\|user\|>", "<|assistant|>\n"),
+        (r"<\|turn\|>model\n(.*)", "<|turn|>model\n"),
+    ],
+)
+def test_an_anchor_that_markers_in_the_schema_give_away_is_proposed(regex: str, anchor: str) -> None:
+    conversion = convert_schema({"properties": {"content": {"x-regex": regex}}})
+    assert conversion.template["start_anchor"] == anchor
+    assert conversion.problems == ()
+    assert "start_anchor" in [note.path for note in conversion.notes]
+
+
+def test_without_such_a_marker_it_is_told_how_to_find_the_anchor() -> None:
+    conversion = convert_schema(XML)
     assert "start_anchor" not in conversion.template
-    assert [problem.path for problem in conversion.problems] == [""]
+    assert [problem.path for problem in conversion.problems] == ["start_anchor"]
+    assert "add_generation_prompt=True" in conversion.problems[0].message
+
+
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+TURN = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("chat_template", "anchor"),
+    [
+        (CHATML + TURN, "<|im_start|>assistant\n"),
+        # What the prompt has begun is a field's, and so is a block that it has begun and closed.
+        (CHATML + TURN.replace("\n", "\n<think>\n"), "<|im_start|>assistant\n"),
+        (CHATML.replace("{{ m.c", "{% if m.role == 'assistant' %}<think></think>{% endif %}{{ m.c") + TURN, "<|im_start|>assistant\n"),
+        # Nothing begins the model's turn: what ends the user's does.
+        ("{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]{% else %}{{ m.content }}{% endif %}{% endfor %}", "[/INST]"),
+        # A chat template knows better than a marker.
+        (CHATML.replace("im_", "turn_") + TURN.replace("im_", "turn_"), "<|turn_start|>assistant\n"),
+    ],
+)  # fmt: skip
+def test_the_anchor_is_what_the_chat_template_begins_the_turn_with(chat_template: str, anchor: str) -> None:
+    conversion = convert_schema(NAMED, chat_template=chat_template)
+    assert conversion.template["start_anchor"] == anchor
+    assert [note.path for note in conversion.notes] == ["start_anchor"]
+    assert "the chat template" in conversion.notes[0].message
+    assert convert_schema(NAMED, "<a>", chat_template=chat_template).template["start_anchor"] == "<a>"
+
+
+def test_a_chat_template_that_can_t_be_rendered_is_no_help() -> None:
+    conversion = convert_schema(XML, chat_template="{{ raise_exception('no') }}")
+    assert [problem.path for problem in conversion.problems] == ["start_anchor"]
 
 
 @pytest.mark.parametrize(

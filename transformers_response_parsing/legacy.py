@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .errors import Problem, ResponseParsingError
+from .legacy_anchor import anchor_of_chat_template, anchor_of_schema
 from .legacy_regex import Capture, captures, delimiter, is_any_text
 from .legacy_transform import TransformError, read_transform
 from .source import join_path
@@ -27,7 +28,7 @@ class Conversion(NamedTuple):
     """A template made of a schema.
 
     Attributes:
-        template: the template (dict); without `start_anchor` if none was given, which a schema does not say.
+        template: the template (dict); without `start_anchor` if none was given, and none could be told.
         problems: what could not be converted, with its path in the schema.
         notes: what reads otherwise than with the schema.
     """
@@ -37,12 +38,14 @@ class Conversion(NamedTuple):
     notes: tuple[Problem, ...]
 
 
-def convert_schema(schema: Any, start_anchor: str | None = None) -> Conversion:
+def convert_schema(schema: Any, start_anchor: str | None = None, *, chat_template: Any = None) -> Conversion:
     """Convert a schema.
 
     Args:
         schema: the value of `response_schema`.
-        start_anchor: what comes right before the model's turn in a prompt.
+        start_anchor: what comes right before the model's turn in a prompt. A schema does not say it: if it is not given, it is
+            taken from the chat template, else from markers in the schema, and a note says so.
+        chat_template: the text of the model's chat template, several by name, or its tokenizer.
 
     Raises:
         ResponseParsingError: it is no such schema.
@@ -50,7 +53,7 @@ def convert_schema(schema: Any, start_anchor: str | None = None) -> Conversion:
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
         msg = 'this is no response_schema: it must be an object with "properties", those of the message'
         raise ResponseParsingError(msg)
-    return _Converter().convert(schema, start_anchor)
+    return _Converter().convert(schema, start_anchor, chat_template)
 
 
 class _UnconvertibleError(Exception):
@@ -62,7 +65,7 @@ class _Converter:
         self._problems: list[Problem] = []
         self._notes: list[Problem] = []
 
-    def convert(self, schema: Mapping[str, Any], start_anchor: str | None) -> Conversion:
+    def convert(self, schema: Mapping[str, Any], start_anchor: str | None, chat_template: Any) -> Conversion:
         defaults: dict[str, Any] = {}
         fields: dict[str, Any] = {}
         named = self._named(schema)
@@ -80,13 +83,32 @@ class _Converter:
                     self._problems.append(Problem(path, f"can't be converted: {error}"))
         self._only_one_implicit(fields)
         template: dict[str, Any] = {"defaults": defaults} if defaults else {}
-        if start_anchor is None:
-            message = "a schema does not say what comes before the model's turn in a prompt: add a start_anchor"
-            self._problems.append(Problem("", message))
-        else:
-            template["start_anchor"] = start_anchor
+        anchor = self._proposed_anchor(schema, fields, chat_template) if start_anchor is None else start_anchor
+        if anchor:
+            template["start_anchor"] = anchor
         template["fields"] = fields
         return Conversion(template, tuple(self._problems), tuple(self._notes))
+
+    def _proposed_anchor(self, schema: Mapping[str, Any], fields: Mapping[str, Any], chat_template: Any) -> str:
+        """What comes before the model's turn, as far as it can be told; a note says by what, a problem that it can't be."""
+        by, anchor = "the chat template begins the model's turn with it", ""
+        if chat_template:
+            found = [field[key] for field in fields.values() for key in ("open", "close") if key in field]
+            literals = (literal for each in found for literal in ([each] if isinstance(each, str) else each))
+            anchor = anchor_of_chat_template(chat_template, tuple(literals))
+        if not anchor:
+            anchor, marker = anchor_of_schema(schema)
+            by = f"{marker!r} in the schema lets expect it"
+        if anchor:
+            message = f"{anchor!r} is proposed, since {by}: look whether prompts end like that before the model's turn"
+            self._notes.append(Problem("start_anchor", message))
+        else:
+            message = (
+                "is missing: a schema does not say what comes right before the model's turn in a prompt. The end of "
+                "tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False) shows it"
+            )
+            self._problems.append(Problem("start_anchor", message))
+        return anchor
 
     def _named(self, schema: Mapping[str, Any]) -> dict[str, Capture]:
         """The captures of the schema's own regex, by the property they are for."""

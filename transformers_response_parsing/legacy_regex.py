@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Capture", "captures", "delimiter", "is_any_text"]
+__all__ = ["Capture", "captures", "delimiter", "is_any_text", "literals"]
 
 _ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)|[^\\\[()]", re.DOTALL)
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
@@ -95,6 +95,23 @@ def delimiter(source: str, key: str) -> tuple[dict[str, object], bool]:
 def is_any_text(body: str) -> bool:
     r"""Whether a capture takes whatever there is: `.*?`, `.+`, `[\s\S]*`."""
     return re.fullmatch(r"(?:\.|\[\\s\\S\]|\[\\S\\s\])[*+]\??", body) is not None
+
+
+def literals(pattern: str) -> list[str]:
+    """The stretches of plain text in a regex, in groups and alternatives too; [] if its brackets don't match."""
+    found, text = [], ""
+    try:
+        pieces = _pieces(pattern)
+    except ValueError:
+        return []
+    for piece in pieces:
+        literal = None if piece.opening else _literal(piece.source + piece.quantifier)
+        if literal is not None:
+            text += literal
+            continue
+        found += [text, *literals(piece.inside)]
+        text = ""
+    return [text for text in [*found, text] if text]
 
 
 def _trimmed(source: str) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transformers_response_parsing.errors import TemplateError
+from transformers_response_parsing.errors import Problem, ResponseParsingError, TemplateError
 from transformers_response_parsing.legacy import convert_schema
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
-from .inputs import read_json
+from .inputs import chat_template_of, read_json
 
 __all__ = ["register"]
 
@@ -25,8 +25,11 @@ FILE holds a `response_schema`, the way of transformers 5.0 to 5.12 to describe 
 written to stdout; it strips white space around texts. What could not be converted, and what is read otherwise, is told on stderr.
 Look at what it gives, with `response-template explain` and `response-template check`.
 
+A schema does not say what comes right before the model's turn in a prompt. Without --start-anchor it is taken from the chat template
+that is there with FILE, else from markers in the schema, and told on stderr.
+
 Exit code 1 if something could not be converted."""
-_KEY = "response_schema"
+_KEY, _CONFIG = "response_schema", "tokenizer_config.json"
 
 
 def register(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -44,10 +47,14 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
-    name = arguments.file
-    value = read_json(str(Path(name) / "tokenizer_config.json") if Path(name).is_dir() else name)
+    file = Path(arguments.file)
+    if file.is_dir():
+        file /= _CONFIG
+    value = read_json(str(file))
     schema: Any = value.get(_KEY, value) if isinstance(value, dict) else value
-    template, problems, notes = convert_schema(schema, arguments.start_anchor)
+    chat_template = _chat_template(str(file.parent)) if file.name == _CONFIG else None
+    template, problems, notes = convert_schema(schema, arguments.start_anchor, chat_template=chat_template)
+    problems = tuple(problem._replace(message=_advised(problem)) for problem in problems)
     warnings: tuple[Any, ...] = ()
     if "start_anchor" in template:
         try:
@@ -64,3 +71,14 @@ def _run(arguments: argparse.Namespace) -> int:
             for problem in found:
                 console.hint(f"{kind}: {problem}")
     return 1 if problems else 0
+
+
+def _chat_template(folder: str) -> Any:
+    try:
+        return chat_template_of(folder)
+    except ResponseParsingError:  # then without
+        return None
+
+
+def _advised(problem: Problem) -> str:
+    return f"{problem.message}; give it with --start-anchor" if problem.path == "start_anchor" else problem.message
