@@ -21,7 +21,8 @@ __all__ = ["register"]
 
 _EXAMPLES = """\
   response-template lint template.json
-  response-template lint model_templates/*.json --strict    # warnings count, too
+  response-template lint template.json --strict             # warnings count, too
+  response-template lint model_templates/*.json
   response-template lint ./my-model                         # the template in its tokenizer_config.json
   response-template show qwen3 --template | response-template lint -"""
 _DETAILS = """\

@@ -18,7 +18,7 @@ __all__ = ["register"]
 _EXAMPLES = """\
   response-template push org/model template.json --dry-run  # what would change
   response-template push org/model template.json            # opens a pull request
-  response-template push org/model qwen3 --commit --message "Add a response template"
+  response-template push org/model qwen3 --portable --commit --message "Add a response template"
   response-template push ./my-model template.json           # writes its tokenizer_config.json"""
 _DETAILS = """\
 One key of `tokenizer_config.json` is set, and nothing else in the file changes. A pull request needs no write access; its
