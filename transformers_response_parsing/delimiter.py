@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from time import monotonic
 from typing import Any, Protocol
@@ -13,8 +14,9 @@ import regex
 from . import limits
 from .automaton import Automaton
 from .pattern_head import Head, only_at_begin, pattern_head
-from .pattern_syntax import compile_program, looks_back, parse_pattern, reach, repetitions
+from .pattern_syntax import compile_program, looks_back, parse_pattern, program_outline, reach, repetitions
 from .scan import Scan
+from .window_search import WindowSearch, edge_of
 
 __all__ = [
     "Anchor",
@@ -100,9 +102,12 @@ class Pattern(Delimiter):
         self.compiled = _compile(pattern)
         self.groups = frozenset(self.compiled.groupindex)
         program = compile_program(pattern)
-        self.head: Head | None = None if program is None else pattern_head(program)
+        outline = program or program_outline(pattern)
+        self.head: Head | None = None if outline is None else pattern_head(outline)
+        if program is None and self.head is not None:
+            self.head = replace(self.head, exact=False)
         self.uses_begin = program is None or program.uses_begin
-        self.only_at_begin = program is not None and only_at_begin(program)
+        self.only_at_begin = outline is not None and only_at_begin(outline)
         self._automaton = (
             None if program is None else Automaton(program, None if program.context_classes else self.head)
         )
@@ -110,7 +115,9 @@ class Pattern(Delimiter):
         self.effort = inf
         self._is_local = False  # nothing outside of a match matters
         if program is None:
-            self._reach, self.context = _window(pattern)
+            tree = parse_pattern(pattern)
+            self._reach, self.context = (inf, inf) if tree is None else reach(tree)
+            self._edge = None if tree is None else edge_of(pattern, tree)
         else:
             self.context = 1 if looks_back(program) else 0
             self.effort = repetitions(parse_pattern(pattern))
@@ -128,7 +135,7 @@ class Pattern(Delimiter):
         """A new search for this pattern; `reset` it first."""
         if self._automaton is not None:
             return Scan(self._automaton)
-        return WindowSearch(self.compiled, self._reach, self.context)
+        return WindowSearch(self.compiled, self._reach, self.context, self._edge)
 
     def captures(self, text: str, start: int, end: int) -> dict[str, str]:
         """The named groups that took part in the match at `text[start:end]`, as name -> text.
@@ -148,79 +155,6 @@ class Pattern(Delimiter):
         if match is None:
             return {}
         return {name: value for name, value in match.groupdict().items() if value is not None}
-
-
-class WindowSearch:
-    """A search for a pattern that is not regular, with the `regex` module.
-
-    A match or its absence at a place is certain once all that the pattern can see from there has come. That is a window
-    of the pattern's greatest width; if it has none, nothing is certain before the end of the text.
-    """
-
-    def __init__(self, compiled: Any, width: float, context: float) -> None:
-        self._compiled = compiled
-        self._width = width
-        self._context = context
-        self.at = 0
-        self.found: tuple[int, int] | None = None
-        self._from = 0  # no match starts before
-        self._text = ""
-        self._base = 0
-
-    @property
-    def hold(self) -> int:
-        """No match starts before this position."""
-        return self._from if self.found is None else self.found[0]
-
-    def reset(self, at: int, before: str | None) -> None:
-        """Search from `at` on; see `Search.reset`."""
-        self._text = before or ""
-        self._base = at - len(self._text)
-        self._from = self.at = at
-        self.found = None
-
-    def scan(self, text: str, index: int, base: int) -> None:
-        """Read `text[index:]`; see `Search.scan`."""
-        if self.found is not None:
-            return
-        self._text += text[index:]
-        self.at = base + len(text)
-        certain = self.at - self._width  # matches that start here or before are certain
-        if certain < self._from:
-            return
-        match = self._search()
-        if match is None or self._base + match.start() > certain:
-            self._from = int(certain) + 1
-            drop = self._from - self._context - self._base
-            if drop > len(self._text) // 2:
-                self._text = self._text[int(drop) :]
-                self._base += int(drop)
-        else:
-            self._take(match)
-
-    def finish(self) -> None:
-        """The text ends here; see `Search.finish`."""
-        if self.found is None:
-            match = self._search()
-            if match is not None:
-                self._take(match)
-            else:
-                self._from = self.at
-
-    def _search(self) -> Any:
-        return self._compiled.search(self._text, self._from - self._base, timeout=limits.SEARCH_TIMEOUT)
-
-    def _take(self, match: Any) -> None:
-        self.found = (self._base + match.start(), self._base + match.end())
-        self._from = self.found[0]
-
-    def save(self) -> Any:
-        """Plain data for `restore`."""
-        return (self.at, self.found, self._from, self._text, self._base)
-
-    def restore(self, saved: Any) -> None:
-        """Become the search that was saved."""
-        self.at, self.found, self._from, self._text, self._base = saved
 
 
 class Anchor:
@@ -285,9 +219,3 @@ def pattern_anchor(pattern: str, path: str) -> Anchor:
 
 def _compile(pattern: str) -> Any:
     return regex.compile(pattern, regex.DOTALL, cache_pattern=False)
-
-
-def _window(pattern: str) -> tuple[float, float]:
-    """How far beyond and before the start of a match a pattern can look; inf where there is no bound or none is known."""
-    tree = parse_pattern(pattern)
-    return (inf, inf) if tree is None else reach(tree)

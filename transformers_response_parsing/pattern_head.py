@@ -51,17 +51,13 @@ class Head:
 
 def pattern_head(program: Program) -> Head | None:
     """The head of the program's pattern, or None if it has none that helps."""
-    best: tuple[int, str, _Cut] | None = None
-    for char in sorted(_single_characters(program)):
-        cut = _cut(program, char)
-        if cut is not None and cut.ops and (best is None or len(cut.skipped) < best[0]):
-            best = (len(cut.skipped), char, cut)
-    if best is None:
-        cut = _cut(program, "")
-        if cut is None or not cut.ops:
-            return None
-    else:
-        cut = best[2]
+    cuts = [
+        (char, cut) for char in [*sorted(_single_characters(program)), ""] if (cut := _cut(program, char)) and cut.ops
+    ]
+    if not cuts:
+        return None
+    # Few words should end with what is skipped; then, one character is quicker to look for than several.
+    _, cut = min(cuts, key=lambda one: (any(map(str.isalnum, one[1].skipped)), not one[0], len(one[1].skipped)))
     led: set[int] = set()
     plain = _is_plain(program, program.start, cut, led)
     literals = LiteralSet(_literal(program, pc) for pc in cut.ops)
@@ -74,8 +70,6 @@ def pattern_head(program: Program) -> Head | None:
 
 def only_at_begin(program: Program) -> bool:
     """Whether the pattern can match nowhere but at the begin of the text (`^…`)."""
-    if program.has_looks or program.context_classes:
-        return False
     stack, seen = [program.start], set[int]()
     while stack:
         pc = stack.pop()
@@ -85,6 +79,8 @@ def only_at_begin(program: Program) -> bool:
         op = program.ops[pc]
         if op[0] == SPLIT:
             stack += op[1]
+        elif op[0] in (LOOK, PREVIOUS):
+            stack.append(op[3])
         elif op[0] != BEGIN:
             return False
     return True

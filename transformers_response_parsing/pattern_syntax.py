@@ -39,6 +39,7 @@ __all__ = [
     "compile_program",
     "looks_back",
     "parse_pattern",
+    "program_outline",
     "reach",
     "repetitions",
     "sre",
@@ -171,10 +172,21 @@ def _with_each_name_once(pattern: str) -> str:
 
 def compile_program(pattern: str) -> Program | None:
     """The program of `pattern`, or None if it is not regular (back-references, long look-behinds, atomic groups…)."""
+    return _compiled(pattern, _Compiler())
+
+
+def program_outline(pattern: str) -> Program | None:
+    """The program of a pattern that matches wherever `pattern` does: what is not regular about its looks around is left out.
+
+    None if that is not all that is not regular.
+    """
+    return _compiled(pattern, _OutlineCompiler())
+
+
+def _compiled(pattern: str, compiler: _Compiler) -> Program | None:
     tree = parse_pattern(pattern)
     if tree is None:
         return None
-    compiler = _Compiler()
     try:
         end = compiler.emit((MATCH,))
         compiler.program.start = compiler.sequence(list(tree), end)
@@ -321,6 +333,18 @@ class _Compiler:
         newline = self.program.class_index(CharClass(False, frozenset("\n"), (), ()))
         at_end = self.emit((END_OF_TEXT, end))
         return self.split((at_end, self.emit((CHAR, newline, at_end))))
+
+
+class _OutlineCompiler(_Compiler):
+    """Leaves out looks around that are not regular."""
+
+    def look(self, argument: Any, negated: bool, following: int) -> int:
+        if self._inside_look:  # without this one, the look it is in might match less
+            return super().look(argument, negated, following)
+        try:
+            return super().look(argument, negated, following)
+        except _UnsupportedError:
+            return following
 
 
 def looks_back(program: Program) -> bool:
