@@ -34,6 +34,7 @@ class JsonPlaces:
         self._text = text
         self._base = base
         self._starts: dict[str, int] = {}
+        self._repeated: list[tuple[str, int]] = []
         self._walk("", self._skip(0))
 
     def find(self, path: str) -> Place:
@@ -41,7 +42,18 @@ class JsonPlaces:
         whole = self._base + (f".{path}" if self._base and path and not path.startswith("[") else path)
         while whole not in self._starts:
             whole = parent_path(whole)
-        at = self._starts[whole]
+        return self._place(self._starts[whole])
+
+    def repeated(self) -> list[tuple[str, Place]]:
+        """The keys in `base` that are there again in their object, each time from the second on, and `base` itself if it is."""
+        found = []
+        for path, at in self._repeated:
+            rest = path.removeprefix(self._base) if path.startswith(self._base) else None
+            if rest is not None and (not self._base or rest[:1] in ("", ".", "[")):
+                found.append((rest.removeprefix("."), self._place(at)))
+        return found
+
+    def _place(self, at: int) -> Place:
         return Place(self._text.count("\n", 0, at) + 1, at - self._text.rfind("\n", 0, at))
 
     def _walk(self, path: str, at: int) -> int:
@@ -52,11 +64,15 @@ class JsonPlaces:
             return _SCALARS.raw_decode(self._text, at)[1]
         closing = "}" if opening == "{" else "]"
         index = 0
+        keys: set[str] = set()
         at = self._skip(at + 1)
         while self._text[at] != closing:
             if opening == "{":
                 key, end = _SCALARS.raw_decode(self._text, at)
                 inner = join_path(path, key)
+                if key in keys:
+                    self._repeated.append((inner, at))
+                keys.add(key)
                 self._starts[inner] = at
                 at = self._skip(self._skip(end) + 1)
             else:

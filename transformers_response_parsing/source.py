@@ -18,7 +18,9 @@ from typing import Any
 from .errors import Problem, TemplateError
 from .limits import MAX_INT_DIGITS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_DEPTH, MAX_TEMPLATE_INTEGER_BITS
 
-__all__ = ["Source", "describe", "join_path", "parent_path", "read_source"]
+__all__ = ["KEY_TWICE", "Source", "describe", "join_path", "parent_path", "read_source"]
+
+KEY_TWICE = "the key is there more than once: keep one (JSON readers silently take the last)"
 
 # Escapes (\u1234) and indentation make a file longer than the strings in it.
 _MAX_FILE_BYTES = 16 * MAX_TEMPLATE_CHARACTERS
@@ -72,8 +74,7 @@ class Source:
     def _copy_dict(self, value: dict[Any, Any], path: str, depth: int) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         for key in value.duplicates if isinstance(value, _JsonObject) else ():
-            message = "the key is there more than once: keep one (JSON readers silently take the last)"
-            self.problems.append(Problem(join_path(path, key), message))
+            self.problems.append(Problem(join_path(path, key), KEY_TWICE))
         for key, item in value.items():
             if isinstance(key, str):
                 name = str.__str__(key)

@@ -103,6 +103,37 @@ def test_json_for_programs_one_entry_a_file(file: Path, tmp_path: Path) -> None:
     }
 
 
+TWICE = """\
+{
+  "start_anchor": "<a>",
+  "fields": {
+    "content": {"close": "<e>", "close": "<f>"},
+    "calls": {"transform": [{"a": 1}, {"b": {"c": 1, "c": 2, "c": 3}}]},
+    "calls": {"open": "<c>", "close": "</c>"}
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("config", [False, True], ids=["a file of its own", "in a configuration"])
+def test_keys_that_are_there_twice_are_told_wherever_they_are(config: bool, file: Path) -> None:
+    """Each one from the second on, those included that a later key hides; but only those of the template."""
+    lead = '{"other": {"x": 1, "x": 2}, "response_template": {},\n"response_template": '
+    file.write_text(lead + TWICE.rstrip() + "}" if config else TWICE, encoding="utf-8")
+    done = run("lint", str(file))
+    assert done.code == 1
+    line = 2 if config else 1
+    places = [f"{line + 3}:33", f"{line + 4}:54", f"{line + 4}:62", f"{line + 5}:5"]
+    paths = ["content.close", "calls.transform[1].b.c", "calls.transform[1].b.c", "calls"]
+    told = [
+        f"{file}:{place}: error: fields.{path}: the key is there more than once: keep one (JSON readers silently take the last)"
+        for place, path in zip(places, paths, strict=True)
+    ]
+    if config:
+        told.insert(0, f"{file}:2:1: error: {told[0].partition('close: ')[2]}")
+    assert done.out.splitlines() == told
+
+
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from transformers_response_parsing.errors import TemplateError
 from transformers_response_parsing.json_places import JsonPlaces, Place
 from transformers_response_parsing.lint import slow_patterns
+from transformers_response_parsing.source import KEY_TWICE
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
@@ -81,11 +82,15 @@ def _look_at(text: str) -> tuple[ResponseTemplate | None, list[_Finding]]:
         return None, [_Finding("error", "", f"can't be read: {error}", Place(1, 1))]
     inside = isinstance(value, dict) and isinstance(value.get(_KEY), dict)
     places = JsonPlaces(text, _KEY if inside else "")
+    # Also in what a repeated key hides from those who load it.
+    errors = [_Finding("error", path, KEY_TWICE, place) for path, place in places.repeated()]
     try:
-        # As text, in which a key that is there twice can be seen.
         template = ResponseTemplate.load(value[_KEY] if inside else text)
     except TemplateError as error:
-        return None, [_Finding("error", *problem, places.find(problem.path)) for problem in error.problems]
+        others = (problem for problem in error.problems if problem.message != KEY_TWICE)
+        errors += [_Finding("error", *problem, places.find(problem.path)) for problem in others]
+    if errors:
+        return None, sorted(errors, key=lambda finding: finding.place)
     return template, sorted(_remarks(template, places), key=lambda finding: finding.place)
 
 
