@@ -115,8 +115,10 @@ def test_metadata_names_three_dependencies(metadata: importlib.metadata.PackageM
 
 
 def test_both_commands_are_installed(metadata: importlib.metadata.PackageMetadata) -> None:
-    scripts = importlib.metadata.entry_points(group="console_scripts", value="transformers_response_parsing.cli:main")
-    assert sorted(script.name for script in scripts) == ["hf-response-template", "response-template"]
+    installed = importlib.metadata.entry_points(group="console_scripts")
+    ours = [script for script in installed if script.module.startswith("transformers_response_parsing.")]
+    assert sorted(script.name for script in ours) == ["hf-response-template", "response-template"]
+    assert all(callable(script.load()) for script in ours)
 
 
 def test_the_changelog_has_the_version_or_is_about_it(metadata: importlib.metadata.PackageMetadata) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -47,6 +48,23 @@ def test_ctrl_c_exits_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setattr(demo, "play_recordings", interrupt)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("module", ["transformers_response_parsing.cli", "transformers_response_parsing.parser"])
+def test_ctrl_c_while_it_starts_is_quiet_too(module: str) -> None:
+    """Loading the package takes a moment; a SIGINT comes while this module of it is imported."""
+    program = f"""
+import os, runpy, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["response-template", "ls"]
+runpy.run_module("transformers_response_parsing", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")  # which shells report as 130
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
