@@ -4,14 +4,27 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from chat_templates import CHATML_JSON, CHATML_XML, HEADERS, OPENED, right_template
 
-from transformers_response_parsing import find_template, list_templates
+from transformers_response_parsing import (
+    ResponseTemplate,
+    find_template,
+    get_template,
+    list_templates,
+    parse_response,
+)
+from transformers_response_parsing.chat_format import ChatFormat
+from transformers_response_parsing.prose import prose_misread
 from transformers_response_parsing.recognise import Finding, fingerprint, markers_of, recognise
+from transformers_response_parsing.remembered import Remembered
+from transformers_response_parsing.rendering import ChatRenderer
 
 pytest.importorskip("transformers.utils.chat_template_utils", reason="chat templates are rendered with transformers")
 
@@ -23,7 +36,7 @@ FLAT_XML = CHATML_XML.replace("<function={{ call.function.name }}>", '<function 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are kept by the names of the families, and here those change from test to test."""
-    monkeypatch.setattr("transformers_response_parsing.recognise._found", {})
+    monkeypatch.setattr("transformers_response_parsing.recognise._found", Remembered(9))
 
 
 class Entry(NamedTuple):
@@ -32,6 +45,7 @@ class Entry(NamedTuple):
     name: str
     response_template: dict[str, Any]
     recognise: Mapping[str, Any]
+    models: tuple[str, ...] = ("org/model",)
 
 
 def families(*entries: Entry) -> dict[str, Entry]:
@@ -156,12 +170,89 @@ def test_without_markers_and_proof_nothing_is_found() -> None:
     assert recognise(PARAMETERS, families(JSON._replace(recognise={"contains": ["zzz"]}))) is None
 
 
-def test_families_that_would_do_as_well_are_named() -> None:
-    twin = JSON._replace(name="twin", recognise={"contains": ["<tool_call>"]})
-    found = recognise(CHATML_JSON, families(twin, JSON))
+GREEDY = copy.deepcopy(JSON.response_template)
+GREEDY["fields"]["tool_calls"]["open_pattern"] = "(?:<tool_call>|```json)\\s*"
+GREEDY["fields"]["tool_calls"]["close_pattern"] = "\\s*(?:</tool_call>|```)"
+GREEDY["fields"]["tool_calls"].pop("open", None)
+GREEDY["fields"]["tool_calls"].pop("close", None)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        pytest.param(
+            JSON._replace(response_template=GREEDY),
+            JSON._replace(name="zz", models=("a", "b"), recognise={"contains": ["<tool_call>"]}),
+            id="more telling markers",
+        ),
+        pytest.param(
+            JSON,
+            JSON._replace(name="zz", models=("a", "b"), response_template=GREEDY),
+            id="does not take prose for a call",
+        ),
+        pytest.param(JSON._replace(models=("a", "b")), JSON._replace(name="a"), id="more models"),
+        pytest.param(JSON._replace(name="a"), JSON, id="the name"),
+    ],
+)
+def test_which_of_several_proven_families(better: Entry, worse: Entry, order: int) -> None:
+    found = recognise(CHATML_JSON, families(*[better, worse][::order]))
     assert found is not None
-    assert found.family == "json"  # the more telling markers
-    assert found.reason.endswith("; twin would do as well")
+    assert (found.family, found.proven) == (better.name, True)
+
+
+def test_a_qwen3_chat_template_that_is_not_known_leaves_json_in_a_fence_alone() -> None:
+    """Many families read it. The first by name would be one that takes JSON in a fence for a call."""
+    match = find_template(CHATML_JSON)
+    assert match is not None
+    assert (match.entry.name, match.proven) == ("qwen3", True)
+    text = 'Send this:\n\n```json\n{"name": "f", "arguments": {}}\n```'
+    message = parse_response(text, match.response_template, prefix="<|im_start|>assistant\n")
+    assert message == {"role": "assistant", "content": text}
+
+
+def test_prose_is_misread_by_a_family_that_reads_bare_calls() -> None:
+    chat = ChatFormat(ChatRenderer(CHATML_JSON))
+    misread = {name: prose_misread(chat, template(name)) for name in ("qwen3", "xlam", "llama3")}
+    assert misread["qwen3"] == 0
+    assert misread["xlam"] > 0
+    assert misread["llama3"] > 0
+
+
+def template(family: str) -> ResponseTemplate:
+    return ResponseTemplate.load(get_template(family).response_template)
+
+
+@pytest.mark.parametrize("command", ["find", "check"])
+def test_without_jinja2_it_is_an_error_and_not_a_finding(command: str, tmp_path: Path) -> None:
+    """Exit code 1 would say that no template fits, or that this one is wrong."""
+    file = tmp_path / "chat_template.jinja"
+    file.write_text(CHATML_JSON, encoding="utf-8")
+    more = ["--template", "qwen3"] if command == "check" else []
+    program = (
+        "import sys; sys.modules['jinja2'] = None; from transformers_response_parsing.cli import main; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, command, str(file), *more], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "error: rendering chat templates needs jinja2 (pip install jinja2)" in done.stderr
+
+
+@pytest.mark.shared
+def test_the_order_agrees_with_the_families_that_are_known(shared: Path) -> None:
+    """Found without its fingerprint, a chat template's family is the one that lists it, or reads all it renders the same."""
+    known = {entry.name: entry for entry in list_templates()}
+    blind = {
+        name: Entry(name, e.response_template, {**e.recognise, "chat_template_sha256": []}, e.models)
+        for name, e in known.items()
+    }
+    for name in ("tiiuae-Falcon3-10B-Base-1.58bit-prequantized", "Qwen-Qwen3-0.6B@a55ee1"):
+        text = (shared / "facts" / "chat_templates" / f"{name}.jinja").read_text(encoding="utf-8")
+        found = recognise(text, blind)
+        assert found is not None
+        assert (found.family, found.proven) == ("qwen3", True)
 
 
 def test_what_is_not_rendered_is_said() -> None:

@@ -17,7 +17,7 @@ from .rendering import ChatRenderer, RenderError
 from .report import CaseResult, CheckReport
 from .template import ResponseTemplate
 
-__all__ = ["check_format", "check_template"]
+__all__ = ["check_format", "check_template", "reads_turn"]
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 _NOT_FROM_IDS = "the tokenizer does not give back this text, so it is not tried from token ids"
@@ -74,6 +74,13 @@ def check_format(
     if chat.dialect.arguments == "json":
         notes.append("the chat template wants the arguments of calls as JSON strings")
     return CheckReport(results, tuple(notes))
+
+
+def reads_turn(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTemplate) -> bool:
+    """Whether a template reads a rendered turn right, in one piece and with its end: the least of what a case asks for."""
+    text, end, _ = next(_texts(chat, rendered))
+    message, problem = _parse(template, rendered, end, [text])
+    return not (problem or _difference(message, _expected(rendered, chat.dialect), rendered))
 
 
 def _renderer(source: Any) -> ChatRenderer:

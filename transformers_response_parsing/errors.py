@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
-__all__ = ["OutputError", "Problem", "ResponseParsingError", "TemplateError"]
+__all__ = ["MissingDependencyError", "OutputError", "Problem", "ResponseParsingError", "TemplateError"]
 
 _EXCERPT_BEFORE = 40
 _EXCERPT_AFTER = 30
@@ -37,6 +37,10 @@ class ResponseParsingError(ValueError):
 
     TemplateError: ClassVar[type[TemplateError]]
     OutputError: ClassVar[type[OutputError]]
+
+
+class MissingDependencyError(ResponseParsingError, ImportError):
+    """A package that what was asked for needs is not installed; the message says which, and how to install it."""
 
 
 class TemplateError(ResponseParsingError):

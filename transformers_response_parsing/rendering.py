@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from .errors import ResponseParsingError
+from .errors import MissingDependencyError, ResponseParsingError
 
 __all__ = ["TURN_ENDS", "ChatRenderer", "RenderError", "chat_templates"]
 
@@ -101,11 +101,15 @@ class ChatRenderer:
 
         Raises:
             RenderError: the chat template can't.
+            MissingDependencyError: jinja2 is not installed, or too old.
         """
         key = json.dumps([messages, bool(tools) and tools, generation, dict(options or {})])
         if key not in self._memory:
             try:
                 self._memory[key] = self._render(list(messages), tools, generation, dict(options or {}))
+            except ImportError as error:
+                msg = f"rendering chat templates needs jinja2 (pip install jinja2): {error}"
+                raise MissingDependencyError(msg) from error
             except Exception as error:  # noqa: BLE001 -- a chat template is a program: anything may go wrong in it
                 self._memory[key] = RenderError(_reason(error))
         answer = self._memory[key]

@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug or not _is_foreseen(error):
             raise
         sys.stderr.write(f"error: {one_line_first(error)}\n")
-        return 1 if isinstance(error, ResponseParsingError) and not isinstance(error, UsageError) else 2
+        found_wrong = isinstance(error, ResponseParsingError) and not isinstance(error, (UsageError, ImportError))
+        return 1 if found_wrong else 2
     return code
 
 

@@ -6,16 +6,19 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import time
 from typing import Any
 
 from transformers_response_parsing.errors import Problem, TemplateError
+from transformers_response_parsing.remembered import Remembered
 
 __all__ = ["library_is_on", "library_template", "own_template", "set_library", "store_template", "usable_template"]
 
 _log = logging.getLogger(__name__)
 _ATTRIBUTE = "response_template"
 _library_on = False
-_answers: dict[Any, Any] = {}  # chat template -> response template or None: each is looked up once
+_REMEMBERED = 256
+_answers: Remembered[dict[str, Any] | None] = Remembered(_REMEMBERED)  # by chat template: each is looked up once
 
 
 def set_library(on: bool) -> None:
@@ -79,11 +82,9 @@ def library_template(tokenizer: Any, chat_template: Any = None) -> Any:
     key = tuple(sorted(chat.items())) if isinstance(chat, dict) else chat
     if not key or not isinstance(key, (str, tuple)):
         return None
-    if key not in _answers:
-        _answers[key] = _ask_library(tokenizer if own else chat)
-    if _answers[key] is None:
+    template = copy.deepcopy(_answers.get(key, lambda: _ask_library(tokenizer if own else chat)))
+    if template is None:
         return None
-    template = copy.deepcopy(_answers[key])
     store_template(tokenizer, template)
     return template
 
@@ -93,16 +94,19 @@ def _ask_library(question: Any) -> dict[str, Any] | None:
         from transformers_response_parsing.library import find_template
     except ImportError:
         return None
+    begin = time.monotonic()
     try:
         match = find_template(question)
     except Exception:  # noqa: BLE001 -- a convenience must not break what the user asked for
         _log.warning("looking for a response template in the library failed", exc_info=True)
         return None
+    seconds = time.monotonic() - begin
     if match is None:
+        _log.info("the library has no response template for this chat template (looked for %.1f s)", seconds)
         return None
     if not match.proven:
         _log.info("the library's response template was not used, because it is not proven: %s", match.reason)
         return None
-    _log.info("using the library's response template %s: %s", getattr(match.entry, "name", ""), match.reason)
+    _log.info("using the library's response template %s, found in %.1f s: %s", match.entry.name, seconds, match.reason)
     template = match.response_template
     return dict(getattr(template, "source", template))
