@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse what a chat model generated: at once (`parse_response`) or while it comes (`ResponseParser`)."""
+"""Parse what a chat model generated: at once (`parse_response`) or while it comes (`ResponseParser`).
+
+`parse_response` hands the text to `WholeText`. `ResponseParser` is the region machine (`machine.py`, which has the rules) over
+a stream. What this module adds are the ways past the machine, since most chunks decide nothing. A call of `feed` takes the
+first that applies:
+
+1. The chunk has none of the characters that a delimiter begins with (`_first`, `_second`, `_trailing`, which
+   `_look_for_chunks` sets): one event, and no more.
+2. *Light*: nothing or little is held (`_held`), and what this chunk does behind it is known or can be learned from
+   `shortcuts.py`. `_hold` keeps text, `_take_known` takes a delimiter.
+3. The machine holds text and the chunk decides nothing (`_stays_held`).
+4. The machine goes on (`_take`, or `_take_until` where literals may end the turn), and afterwards `_go_light` looks whether
+   2 is possible again.
+
+While the parser is light the machine is behind: `_sync` tells it of the text that went by. Each way gives what the machine
+would give; where that is not certain it steps back. docs/architecture.md has the whole map.
+"""
 
 from __future__ import annotations
 
