@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import regex
+from command_line import run
 
 from transformers_response_parsing import (
     ResponseParser,
@@ -26,6 +27,7 @@ from transformers_response_parsing import (
     list_templates,
     parse_response,
 )
+from transformers_response_parsing.arguments import message_tail
 from transformers_response_parsing.pattern_syntax import parse_pattern, reach
 
 FOLDER = Path(__file__).resolve().parents[1] / "model_templates"
@@ -390,6 +392,61 @@ def test_the_prompt_of_the_user_never_becomes_content(family: str, prefix: str, 
     """A prompt without the anchor, without any markup, or that ends with the user's turn gives nothing to the message."""
     template = get_template(family).response_template
     assert parse_response(generated, template, prefix=prefix) == {"role": "assistant", "content": "Fine."}
+
+
+def reasoning_begun(entry: TemplateEntry, template: ResponseTemplate) -> list[tuple[str, str, dict[str, Any], Any]]:
+    """The examples with reasoning, cut where its text begins: (the end of the prompt, what follows, the message, tools)."""
+    begun = []
+    for example in entry.examples:
+        reasoning = example["message"].get("reasoning_content")
+        if not reasoning or "malformed" in example:
+            continue
+        text = message_tail(template, example["prefix"]) + example["output"]
+        at = text.find(reasoning[:6])
+        whole = parse_response(example["output"], template, prefix=example["prefix"], tools=example.get("tools"))
+        if at > 0 and whole == example["message"]:
+            begun.append((text[:at], text[at:], whole, example.get("tools")))
+    return begun
+
+
+REASONING = [
+    family for family in FAMILIES if "reasoning_content" in keys_written(source_of(family)["response_template"])
+]
+
+
+@pytest.mark.parametrize("family", REASONING)
+@pytest.mark.parametrize("key", ["response_template", "portable_template"])
+def test_the_end_of_a_prompt_that_opens_reasoning_is_enough(family: str, key: str, tmp_path: Path) -> None:
+    """The anchor is not in it, and the message begins with it: from Python and on the command line, without a warning."""
+    source = source_of(family).get(key)
+    if source is None:
+        pytest.skip("the family's template is portable, or none can be")
+    template = ResponseTemplate.load(source)
+    begun = reasoning_begun(get_template(family), template)
+    assert begun
+    for opening, rest, message, tools in begun:
+        # HyperCLOVA X 14B's is no tag but a word, and only at the very beginning.
+        for prefix in (opening, "\n" + opening)[: 1 if family == "hyperclovax_14b" else 2]:
+            assert parse_response(rest, template, prefix=prefix, tools=tools) == message
+    opening, rest, message, tools = begun[0]
+    file = tmp_path / "template.json"
+    file.write_text(json.dumps(source), encoding="utf-8")
+    (tmp_path / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+    given = ["--tools", str(tmp_path / "tools.json")] if tools else []
+    done = run("parse", str(file), "--json", "--prefix", opening, *given, stdin=rest)
+    assert (done.code, json.loads(done.out), done.err) == (0, message, "")
+
+
+@pytest.mark.parametrize("family", REASONING)
+def test_reasoning_of_an_earlier_turn_at_the_start_of_a_prompt_is_not_the_message_s(family: str) -> None:
+    """Of a prompt that was cut off at its left, only the last turn counts."""
+    entry = get_template(family)
+    template = ResponseTemplate.load(entry.response_template)
+    opening = reasoning_begun(entry, template)[0][0]
+    example = entry.examples[0]
+    prefix = f"{opening}Secret {example['prefix']}"
+    message = parse_response(example["output"], template, prefix=prefix, tools=example.get("tools"))
+    assert message == example["message"]
 
 
 @pytest.mark.shared
