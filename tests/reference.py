@@ -91,7 +91,8 @@ class _Machine:
         """Walk through the text."""
         fields = self.template["fields"]
         implicit = next((name for name in fields if not {"open", "open_pattern"} & fields[name].keys()), None)
-        watched = [(name, "close" if name == implicit else "open") for name in fields]
+        # Of opens that match the same text, the one of the field whose name sorts first counts.
+        watched = [(name, "close" if name == implicit else "open") for name in sorted(fields)]
         position, opened_without_width_at = 0, -1
         while position <= len(self.text):
             hit = self.outside(watched, position, fresh=opened_without_width_at != position)

@@ -140,7 +140,10 @@ def _is_call(value: Any) -> bool:
 
 
 def _lacks_arguments(value: Any) -> bool:
-    return _is_call(value) and value["function"].get("arguments") is None
+    if type(value) is not dict or value.get("type") != "function":
+        return False
+    function = value.get("function")
+    return type(function) is dict and function.get("arguments") is None and type(function.get("name")) is str
 
 
 def _completed(call: dict[str, Any]) -> dict[str, Any]:

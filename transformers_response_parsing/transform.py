@@ -100,14 +100,19 @@ class _LeaveOut:
 class _Object:
     """A dict to build; entries that hold no placeholder at any depth are rebuilt too, so that nothing is shared."""
 
-    __slots__ = ("entries", "optional")
+    __slots__ = ("entries", "optional", "start")
 
     def __init__(self, entries: Iterable[tuple[str, Any]]) -> None:
-        self.entries = tuple(entries)
-        self.optional = any(type(node) is _First and type(node.otherwise) is _LeaveOut for _, node in self.entries)
+        nodes = dict(entries)
+        # What never changes is copied in one go, in its place among the keys; the entries are what is filled in.
+        self.start = {key: node.value if type(node) is _Constant else None for key, node in nodes.items()}
+        self.entries = tuple((key, node.apply) for key, node in nodes.items() if type(node) is not _Constant)
+        self.optional = any(type(node) is _First and type(node.otherwise) is _LeaveOut for node in nodes.values())
 
     def apply(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        built = {key: node.apply(variables) for key, node in self.entries}
+        built = self.start.copy()
+        for key, apply in self.entries:
+            built[key] = apply(variables)
         if self.optional:
             return {key: value for key, value in built.items() if type(value) is not _LeaveOut}
         return built

@@ -66,9 +66,10 @@ class Patience:
 
 def groups_of(match: Any) -> dict[str, str]:
     """The named groups of a match that took part."""
-    if not match.re.groupindex:
-        return {}
-    return {name: value for name, value in match.groupdict().items() if value is not None}
+    groups: dict[str, Any] = match.groupdict()
+    if None in groups.values():
+        return {name: value for name, value in groups.items() if value is not None}
+    return groups
 
 
 class WholeRun(WatchRun):

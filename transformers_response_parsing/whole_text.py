@@ -80,7 +80,9 @@ class WholeText(RegionMachine):
                     return self._leave_off(position)
                 groups = outside.groups()
             else:
-                start, stop = (0, -1) if literals is None else literals.find(text, position, True)
+                if literals is None or position == length:
+                    break
+                start, stop = literals.find(text, position, True)
                 if stop < 0:
                     break
                 rank = watch.ranks[text[start:stop]]
@@ -103,10 +105,11 @@ class WholeText(RegionMachine):
                 return False
         if self._literal and (not watch.all_have_heads or self._straddles(position)):
             return self._leave_off(position)
-        self._start = position
-        self._end_stretch(length)
-        if self._failure is not None:
-            self._raise_failure()
+        if position < length:
+            self._start = position
+            self._end_stretch(length)
+            if self._failure is not None:
+                self._raise_failure()
         return True
 
     def _region_end(self, region: FieldPlan, start: int, groups: dict[str, str]) -> int:

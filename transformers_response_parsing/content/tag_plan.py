@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import regex
@@ -84,29 +84,28 @@ class TagFinder:
         self._raw: int | None = index.get("raw")
         self.chain = _analyse(source)
 
-    def find(self, body: str) -> Iterator[Tag]:
+    def find(self, body: str) -> Iterable[Tag]:
         """The tags, left to right, without overlaps.
 
         Raises:
-            BodyError: a search took longer than the timeout, or a tag has no key or no value.
+            BodyError: a search took longer than the timeout, or a tag has no key or no value. (By this call or by the iteration.)
         """
+        chain = self.chain
+        if chain is not None and len(body) <= _SHORT:
+            try:  # mostly no plan beats `regex` in a short body
+                return list(self._plain(body, 0, None if len(body) <= _VERY_SHORT and chain.quick else _SOON))
+            except TimeoutError:
+                pass
+        return self._find(body)
+
+    def _find(self, body: str) -> Iterator[Tag]:
         try:
             if self.chain is None:
                 yield from self._plain(body, 0, limits.SEARCH_TIMEOUT)
             else:
-                tags = self._soon(body, self.chain)
-                yield from self._chained(body, self.chain) if tags is None else tags
+                yield from self._chained(body, self.chain)
         except TimeoutError:
             raise BodyError(f"the search for tag_pattern {self.source!r} took too long") from None
-
-    def _soon(self, body: str, chain: _Chain) -> list[Tag] | None:
-        """All tags of a short body, unless that takes long: mostly no plan beats `regex` there."""
-        if len(body) > _SHORT:
-            return None
-        try:
-            return list(self._plain(body, 0, None if len(body) <= _VERY_SHORT and chain.quick else _SOON))
-        except TimeoutError:
-            return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TagFinder, (self.source, self._regex)
