@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .check import check_template
-    from .errors import OutputError, ResponseParsingError, TemplateError
+    from .errors import OutputError, PortabilityWarning, ResponseParsingError, TemplateError
     from .hf import ResponseStreamer, disable, enable, status
     from .hub import PulledTemplate, PushResult, plan_push, pull_template, push_template
     from .library import TemplateEntry, TemplateMatch, find_template, get_template, list_templates
@@ -26,6 +26,7 @@ __all__ = (
     "CaseResult",
     "CheckReport",
     "OutputError",
+    "PortabilityWarning",
     "PulledTemplate",
     "PushPlan",
     "PushResult",
@@ -56,6 +57,7 @@ _HOMES = {
     "CaseResult": "report",
     "CheckReport": "report",
     "OutputError": "errors",
+    "PortabilityWarning": "errors",
     "PulledTemplate": "hub",
     "PushPlan": "push_plan",
     "PushResult": "hub",

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
-__all__ = ["MissingDependencyError", "OutputError", "Problem", "ResponseParsingError", "TemplateError"]
+__all__ = [
+    "MissingDependencyError",
+    "OutputError",
+    "PortabilityWarning",
+    "Problem",
+    "ResponseParsingError",
+    "TemplateError",
+]
 
 _EXCERPT_BEFORE = 40
 _EXCERPT_AFTER = 30
@@ -41,6 +48,10 @@ class ResponseParsingError(ValueError):
 
 class MissingDependencyError(ResponseParsingError, ImportError):
     """A package that what was asked for needs is not installed; the message says which, and how to install it."""
+
+
+class PortabilityWarning(UserWarning):
+    """What was done works with this package only; the message says what to do for those who do not use it."""
 
 
 class TemplateError(ResponseParsingError):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hf.helpers import PROMPT, TEMPLATE, make_tokenizer
 
 import transformers_response_parsing as trp
+from transformers_response_parsing.remembered import Remembered
 
 
 def config_of(folder: Path) -> Any:
@@ -155,3 +157,45 @@ def test_other_tokenizer_attributes_still_work(tokenizer: Any) -> None:
     tokenizer.pad_token = "<|im_end|>"
     assert tokenizer.pad_token_id == tokenizer.eos_token_id
     assert not hasattr(tokenizer, "no_such_attribute")
+
+
+def saved_with(tokenizer: Any, template: Any, folder: Path) -> list[str]:
+    tokenizer.response_template = template
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tokenizer.save_pretrained(folder)
+    return [str(w.message) for w in caught if issubclass(w.category, trp.PortabilityWarning)]
+
+
+@pytest.fixture
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers_response_parsing.hf.saving._known", Remembered(9))
+
+
+@pytest.mark.usefixtures("nothing_told")
+def test_saving_a_template_that_needs_this_package_warns_once(tokenizer: Any, tmp_path: Path) -> None:
+    entry = trp.get_template("qwen3")
+    told = saved_with(tokenizer, entry.response_template, tmp_path)
+    assert len(told) == 1
+    assert 'save get_template("qwen3").portable_template instead' in told[0]
+    assert config_of(tmp_path)["response_template"] == entry.response_template
+    assert saved_with(tokenizer, entry.response_template, tmp_path) == []
+
+
+@pytest.mark.usefixtures("nothing_told")
+@pytest.mark.parametrize(
+    ("template", "advice"),
+    [
+        (trp.get_template("llama3").response_template, "the format of llama3 can't be read without them"),
+        ({**trp.get_template("qwen3").response_template, "start_anchor_pattern": "<a>"}, "save one without them"),
+    ],
+)
+def test_the_advice_for_other_templates(tokenizer: Any, tmp_path: Path, template: Any, advice: str) -> None:
+    (told,) = saved_with(tokenizer, template, tmp_path)
+    assert advice in told
+
+
+@pytest.mark.usefixtures("nothing_told")
+@pytest.mark.parametrize("template", [TEMPLATE, trp.get_template("qwen3").portable_template, None, {"fields": 3}])
+def test_other_templates_are_saved_in_silence(tokenizer: Any, tmp_path: Path, template: Any) -> None:
+    assert saved_with(tokenizer, template, tmp_path) == []

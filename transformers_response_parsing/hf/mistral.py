@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .lookup import own_template, store_template
+from .saving import warn_if_not_portable
 
 __all__ = ["make_methods"]
 
@@ -44,6 +45,7 @@ def make_methods(cls: type) -> dict[str, Any]:
 
     @functools.wraps(save)
     def save_pretrained(self: Any, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
+        warn_if_not_portable(own_template(self))
         # Before the tokenizer's own file, so that push_to_hub=True finds it.
         written = _write(Path(save_directory), own_template(self))
         saved = save(self, save_directory, *args, **kwargs)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import lookup, mistral, pipelines, processor
+from . import lookup, mistral, pipelines, processor, saving
 from . import tokenizer as tokenizer_part
 from .patching import Ledger, PostImportHook
 
@@ -130,7 +130,9 @@ def _exists(module: str) -> bool:
 
 
 def _patch_base(module: ModuleType) -> None:
-    _patch_tokenizer(module.PreTrainedTokenizerBase)
+    cls = module.PreTrainedTokenizerBase
+    _patch_tokenizer(cls)
+    _ledger.set(cls, "save_pretrained", saving.make_save_pretrained(cls.save_pretrained))
 
 
 def _patch_tokenizer(cls: type) -> None:
