@@ -158,3 +158,31 @@ class TestWarnings:
         """The transform would get the group."""
         found = warnings(template(x={"open_pattern": "(?P<content>a)", "transform": "{content}"}))
         assert "hides the parsed body" in found["fields.x.open_pattern"]
+
+
+CALL = {**REGION, "content": "json", "repeats": True, "transform": {"type": "function", "function": "{content}"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"json_calls": CALL}, "fields.json_calls"),
+        ({"tool_calls": {**CALL, "open": "<c>"}, "json_calls": CALL}, "fields.json_calls"),
+        ({"more": {**CALL, "into": "toolcalls"}}, "fields.more.into"),
+    ],
+)
+def test_calls_that_go_to_a_key_that_nobody_reads(fields: dict[str, Any], path: str) -> None:
+    said = [message for where, message in warnings(template(**fields)).items() if where == path]
+    assert said
+    assert 'add "into": "tool_calls"' in said[0]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool_calls": CALL, "json_calls": {**CALL, "open": "<c>", "into": "tool_calls"}},
+        {"citations": {**REGION, "repeats": True, "content": "json"}},
+    ],
+)
+def test_other_fields_of_ones_own_are_fine(fields: dict[str, Any]) -> None:
+    assert warnings(template(**fields)) == {}

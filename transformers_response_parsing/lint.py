@@ -131,6 +131,7 @@ def template_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
         path = join_path("fields", name)
         if "into" not in spec:
             yield from _name_warnings(name, path, fields)
+        yield from _call_warnings(spec.get("into", name), spec, path)
         yield from _field_pattern_warnings(spec, path)
         for key in ("open", "close"):
             yield from _repeated_literals(spec, path, key)
@@ -187,6 +188,17 @@ def _name_warnings(name: str, path: str, fields: Mapping[str, Any]) -> Iterator[
         meant = close[0] if close else None
     if meant is not None and meant not in fields:
         yield Problem(path, f"chat templates read '{meant}': call the field so, unless the model's own reads '{name}'")
+
+
+def _call_warnings(key: str, spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Calls that no chat template finds again: what is shaped as a call, under another key of the message than tool_calls."""
+    transform = spec.get("transform")
+    if key != "tool_calls" and isinstance(transform, dict) and "function" in transform:
+        message = (
+            f"makes calls, but writes them to '{key}' of the message, which no chat template reads: call the field 'tool_calls', "
+            'or, beside a field of that name, add "into": "tool_calls"'
+        )
+        yield Problem(f"{path}.into" if "into" in spec else path, message)
 
 
 def _field_pattern_warnings(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
