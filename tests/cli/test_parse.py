@@ -104,16 +104,22 @@ def test_a_batch_is_a_message_a_line_and_goes_on_after_an_error(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("nope", "line 2 of - is not valid JSON: "),
-        ("[1]", "line 2 of - must be a string with what was generated (for token ids: --ids)"),
-        ('{"text": "x"}', "line 2 of - has no key 'output'"),
-        ('{"output": "x", "prefix": 1}', "line 2 of -: prefix must be a string"),
+        (b"nope", "line 2 of stdin is not valid JSON: "),
+        (b"[1]", "line 2 of stdin must be a string with what was generated (for token ids: --ids)"),
+        (b'{"text": "x"}', "line 2 of stdin has no key 'output'"),
+        (b'{"output": "x", "prefix": 1}', "line 2 of stdin: prefix must be a string"),
+        (b'"\xff"', "line 2 of stdin is not UTF-8 (byte 1)"),
     ],
 )
-def test_a_wrong_line_of_a_batch_is_told(line: str, problem: str) -> None:
-    done = run("parse", "qwen3", "--jsonl", stdin=f'"One."\n{line}\n')
-    assert done.code == 2
-    assert f"error: {problem}" in done.err
+def test_a_wrong_line_of_a_batch_is_told_and_the_others_are_parsed(line: bytes, problem: str) -> None:
+    done = run("parse", "qwen3", "--jsonl", stdin=b'\xef\xbb\xbf"One."\r\n' + line + b'\n"Three."\n')
+    assert done.code == 1
+    assert done.err.startswith(problem)
+    assert done.err.endswith("\n1 of 3 could not be parsed\n")
+    one, wrong, three = map(json.loads, done.out.splitlines())
+    assert (one["content"], three["content"]) == ("One.", "Three.")
+    assert wrong.keys() == {"error"}
+    assert wrong["error"].startswith(problem)
 
 
 def test_stream_shows_events_as_they_come() -> None:
@@ -160,14 +166,14 @@ def tokenizer(tmp_path: Path) -> Any:
     return made
 
 
-@pytest.mark.parametrize("command", ["parse", "stream"])
+@pytest.mark.parametrize("command", ["parse", "stream", "explain"])
 def test_token_ids_are_decoded_with_their_special_tokens(command: str, tokenizer: Any, tmp_path: Path) -> None:
     """The folder is the template's, too; its end token ends the text."""
     folder = str(tmp_path / "model")
     ids = tokenizer(REPLY + "and more ✓", add_special_tokens=False)["input_ids"]
     done = run(command, folder, "--ids", "--tokenizer", folder, "--json", stdin=json.dumps(ids))
     assert done.code == 0, done.err
-    message = json.loads(done.out.splitlines()[-1])
+    message = json.loads(done.out if command == "explain" else done.out.splitlines()[-1])
     assert message.get("message", message) == MESSAGE
     assert f"response template: the one in {folder}" in done.err
 

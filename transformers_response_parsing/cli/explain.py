@@ -20,7 +20,8 @@ __all__ = ["register"]
 _EXAMPLES = """\
   response-template explain qwen3 output.txt
   response-template explain template.json output.txt --prefix-file prompt.txt
-  response-template explain gptoss output.txt --html replay.html    # a page with a slider"""
+  response-template explain gptoss output.txt --html replay.html    # a page with a slider
+  response-template explain ./my-model ids.json --ids --tokenizer ./my-model"""
 _DETAILS = """\
 In colour: each field has one; delimiters are set off, what no field claims is red. Then, for each delimiter of the template, where
 it matched, or why it did not. --html writes one page (a file of its own, nothing is loaded from anywhere) that replays the stream
@@ -41,14 +42,14 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
         examples=_EXAMPLES,
         details=_DETAILS,
     )
-    add_arguments(command, ids=False)
+    add_arguments(command, on_error=False)
     command.add_argument("--html", metavar="FILE", help="write the page there")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
     request = Request(arguments, console)
-    text = str(request.generation().content)
+    text = request.text(request.generation())
     step = max(1, -(-len(text) // _MAX_STEPS))
     options = {"prefix": request.prefix, "tools": request.tools, "end": request.end}
     found = trace(request.template, text, piece=step if arguments.html else max(1, len(text)), **options)

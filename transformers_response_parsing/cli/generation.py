@@ -11,7 +11,7 @@ from transformers_response_parsing.parser import ResponseParser, parse_response
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
-from .inputs import load_named_template, load_tokenizer, parsed_json, read_json, read_text
+from .inputs import decoded, load_named_template, load_tokenizer, name_of, parsed_json, read_bytes, read_json, read_text
 from .usage import UsageError
 
 __all__ = ["TEMPLATE_HELP", "Generation", "Request", "add_arguments"]
@@ -27,8 +27,8 @@ class Generation(NamedTuple):
     tools: Any
 
 
-def add_arguments(command: argparse.ArgumentParser, *, ids: bool = True) -> None:
-    """Add the arguments that say what is parsed with what."""
+def add_arguments(command: argparse.ArgumentParser, *, on_error: bool = True) -> None:
+    """Add the arguments that say what is parsed with what, and (`on_error`) what happens where it can't be."""
     command.add_argument("template", metavar="TEMPLATE", help=TEMPLATE_HELP)
     command.add_argument(
         "file",
@@ -52,13 +52,13 @@ def add_arguments(command: argparse.ArgumentParser, *, ids: bool = True) -> None
         metavar="TEXT",
         help="what ends the generation, <|im_end|> for example; may be repeated",
     )
-    if ids:
-        prompt.add_argument(
-            "--ids", action="store_true", help="token ids as a JSON list instead of text; needs --tokenizer"
-        )
-        prompt.add_argument(
-            "--tokenizer", metavar="REPO_OR_DIR", help="what decodes the ids; its own end tokens end the text"
-        )
+    prompt.add_argument(
+        "--ids", action="store_true", help="token ids as a JSON list instead of text; needs --tokenizer"
+    )
+    prompt.add_argument(
+        "--tokenizer", metavar="REPO_OR_DIR", help="what decodes the ids; its own end tokens end the text"
+    )
+    if on_error:
         prompt.add_argument(
             "--on-error",
             choices=("raise", "keep"),
@@ -71,9 +71,8 @@ class Request:
     """The arguments, read: a loaded template, the tokenizer if there is one, the options of parsing."""
 
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
-        wants_ids = getattr(arguments, "ids", False)
         self.file: str = arguments.file
-        if wants_ids != bool(getattr(arguments, "tokenizer", None)):
+        if arguments.ids != bool(arguments.tokenizer):
             raise UsageError("--ids and --tokenizer go together: token ids are decoded by a tokenizer")
         if [arguments.file, arguments.template, arguments.prefix_file, arguments.tools].count("-") > 1:
             raise UsageError("only one of the arguments can be stdin")
@@ -81,10 +80,10 @@ class Request:
         if not named.origin.startswith("the file") and named.origin != f"family {arguments.template}":
             console.hint(f"response template: {named.origin}")
         self.template: ResponseTemplate = named.template
-        self.tokenizer = load_tokenizer(arguments.tokenizer) if wants_ids else None
+        self.tokenizer = load_tokenizer(arguments.tokenizer) if arguments.ids else None
         self.prefix = read_text(arguments.prefix_file) if arguments.prefix_file else arguments.prefix or ""
         self.tools: Any = None if arguments.tools is None else read_json(arguments.tools)
-        self.end: list[str] | None = arguments.end
+        self._end: list[str] | None = arguments.end
         self.on_error = getattr(arguments, "on_error", "raise")
 
     def generation(self) -> Generation:
@@ -94,13 +93,20 @@ class Request:
             return Generation(text, self.prefix, self.tools)
         return Generation(_ids(parsed_json(text, "the token ids")), self.prefix, self.tools)
 
-    def generations(self) -> Iterator[Generation]:
-        """Those of a file with one in each line: its text (or ids), or an object that also has its own prefix and tools."""
-        for number, line in enumerate(read_text(self.file).split("\n"), 1):
-            if line.strip():
-                yield self._of_line(parsed_json(line, f"line {number} of {self.file}"), f"line {number} of {self.file}")
+    def generations(self) -> Iterator[Generation | UsageError]:
+        """Those of a file with one in each line: its text (or ids), or an object that also has its own prefix and tools.
 
-    def _of_line(self, value: Any, place: str) -> Generation:
+        A line that is neither gives the error that says so, and those that follow it come all the same.
+        """
+        for number, line in enumerate(read_bytes(self.file).split(b"\n"), 1):
+            if line.strip():
+                try:
+                    yield self._of_line(line, f"line {number} of {name_of(self.file)}")
+                except UsageError as error:
+                    yield error
+
+    def _of_line(self, line: bytes, place: str) -> Generation:
+        value = parsed_json(decoded(line, place), place)
         key = "output" if self.tokenizer is None else "ids"
         prefix, tools = self.prefix, self.tools
         if isinstance(value, dict):
@@ -121,7 +127,7 @@ class Request:
         content, prefix, tools = generation
         options: dict[str, Any] = {"prefix": prefix, "tools": tools, "on_error": self.on_error}
         if self.tokenizer is None:
-            return parse_response(str(content), self.template, end=self.end, **options)
+            return parse_response(str(content), self.template, end=self._end, **options)
         from transformers_response_parsing.hf.tokenizer import parse
 
         message: dict[str, Any] = parse(self.tokenizer, content, self.template, **options, **self._own_end())
@@ -131,10 +137,23 @@ class Request:
         """A parser that is about to be fed with it."""
         options: dict[str, Any] = {"prefix": generation.prefix, "tools": generation.tools, "on_error": self.on_error}
         if self.tokenizer is None:
-            return ResponseParser(self.template, end=self.end, **options)
+            return ResponseParser(self.template, end=self._end, **options)
         from transformers_response_parsing.hf.tokenizer import make_parser
 
         return make_parser(self.tokenizer, self.template, **options, **self._own_end())
+
+    def text(self, generation: Generation) -> str:
+        """All of it as text."""
+        return "".join(self.pieces(generation, max(1, len(generation.content))))
+
+    @property
+    def end(self) -> list[str] | None:
+        """What ends the generation: what was asked for, else the tokenizer's own tokens."""
+        if self._end is not None or self.tokenizer is None:
+            return self._end
+        from transformers_response_parsing.hf.tokenizer import end_tokens
+
+        return end_tokens(self.tokenizer) or None
 
     def pieces(self, generation: Generation, size: int) -> Iterator[str]:
         """The text in pieces of so many characters, or of so many token ids."""
@@ -151,7 +170,7 @@ class Request:
         yield decoder.finish()
 
     def _own_end(self) -> dict[str, Any]:
-        return {} if self.end is None else {"end": self.end}
+        return {} if self._end is None else {"end": self._end}
 
 
 def _ids(value: Any) -> list[int]:

@@ -19,9 +19,11 @@ from .usage import UsageError
 __all__ = [
     "NamedTemplate",
     "chat_template_of",
+    "decoded",
     "library_entry",
     "load_named_template",
     "load_tokenizer",
+    "name_of",
     "parsed_json",
     "read_bytes",
     "read_json",
@@ -53,16 +55,25 @@ def read_bytes(name: str) -> bytes:
 
 def read_text(name: str) -> str:
     """The text of a file or of stdin, every character of it, line ends included; a byte order mark is none of it."""
+    return decoded(read_bytes(name), name_of(name))
+
+
+def decoded(raw: bytes, what: str) -> str:
+    """Bytes as text, without the byte order mark; `what` names them."""
     try:
-        return read_bytes(name).decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        where = "stdin" if name == _STDIN else name
-        raise UsageError(f"{where} is not UTF-8 (byte {error.start})") from None
+        raise UsageError(f"{what} is not UTF-8 (byte {error.start})") from None
+
+
+def name_of(file: str) -> str:
+    """What a file is called in a message."""
+    return "stdin" if file == _STDIN else file
 
 
 def read_json(name: str) -> Any:
     """The JSON value in a file or on stdin."""
-    return parsed_json(read_text(name), "stdin" if name == _STDIN else name)
+    return parsed_json(read_text(name), name_of(name))
 
 
 def parsed_json(text: str, what: str) -> Any:

@@ -11,6 +11,7 @@ from transformers_response_parsing.errors import OutputError
 
 from .console import Console
 from .generation import Request, add_arguments
+from .usage import UsageError
 
 __all__ = ["register"]
 
@@ -25,7 +26,7 @@ The message is written to stdout as JSON, with --json and --jsonl in one line.
 
 --jsonl: each line of FILE is a text as a JSON string (with --ids a list), or an object with the key `output` (`ids`) and, if
 it has its own, `prefix` and `tools`. Each becomes a line of stdout, in order. What can't be parsed becomes
-{"error": ..., "partial_message": ...} and does not stop the rest.
+{"error": ..., "partial_message": ...}, a line that is none of these {"error": ...}, and neither stops the rest.
 
 Exit code 1 if something could not be parsed, also with --on-error keep."""
 
@@ -63,8 +64,14 @@ def _batch(request: Request, console: Console) -> int:
     failed = 0
     # Only what takes longer than a second shows its progress, and only in a terminal.
     for generation in tqdm(generations, desc="parsing", unit=" replies", delay=1, disable=None, leave=False):
+        message: dict[str, Any]
+        if isinstance(generation, UsageError):
+            console.hint(str(generation))
+            console.json({"error": str(generation)}, compact=True)
+            failed += 1
+            continue
         try:
-            message: dict[str, Any] = request.message(generation)
+            message = request.message(generation)
         except OutputError as error:
             message = {"error": error.reason, "field": error.field, "offset": error.offset}
             message["partial_message"] = error.partial_message
