@@ -173,6 +173,7 @@ class Total:
         self.rendered = sum(len(report.rendered) for report in reports)
         self.passed = sum(len(report.passed) for report in reports)
         self.share = 100 * self.passed / self.rendered if self.rendered else 100.0
+        self.percent = f"{self.share:.1f}" if self.rendered else "–"
 
 
 def _totals(rows: list[Row]) -> list[Total]:
@@ -188,7 +189,7 @@ def _print_table(rows: list[Row]) -> None:
     for total in _totals(rows):
         print(
             f"{total.name:<24} {total.templates:9d} {total.proven:6d}  {total.repositories:12d}  {total.rendered:8d}  "
-            f"{total.passed:6d} {total.share:6.1f}"
+            f"{total.passed:6d} {total.percent:>6}"
         )
     found = [row for row in rows if row.report is not None]
     if found:
@@ -205,7 +206,7 @@ def _print_table(rows: list[Row]) -> None:
 def _markdown(rows: list[Row]) -> str:
     lines = ["| family | chat templates | proven | cases rendered | passed | % |", "|---|---:|---:|---:|---:|---:|"]
     lines += [
-        f"| {total.name} | {total.templates} | {total.proven} | {total.rendered} | {total.passed} | {total.share:.1f} |"
+        f"| {total.name} | {total.templates} | {total.proven} | {total.rendered} | {total.passed} | {total.percent} |"
         for total in _totals(rows)
     ]
     return "\n".join(lines) + "\n"

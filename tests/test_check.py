@@ -12,6 +12,7 @@ from chat_templates import BRACKETS, CHATML_JSON, CHATML_XML, HEADERS, OPENED, T
 
 from transformers_response_parsing import CheckReport, ResponseParsingError, TemplateError, check_template
 from transformers_response_parsing.conversations import TURNS
+from transformers_response_parsing.own_marks import own_marks
 
 pytest.importorskip("transformers.utils.chat_template_utils", reason="chat templates are rendered with transformers")
 
@@ -570,3 +571,44 @@ def test_nothing_of_the_tokenizer_changes(tokenizer: Any) -> None:
     before = dict(vars(tokenizer))
     check_template(tokenizer, right_template(CHATML_JSON))
     assert vars(tokenizer) == before
+
+
+OWN_TAGS = (
+    CHATML_XML.replace("parameter", "argument").replace("<tool_call>", "<invoke>").replace("</tool_call>", "</invoke>")
+)
+
+
+def own_tags_template(*, looks_ahead: bool) -> dict[str, Any]:
+    template = json.loads(
+        json.dumps(right_template(CHATML_XML)).replace("parameter", "argument").replace("tool_call>", "invoke>")
+    )
+    if not looks_ahead:
+        pattern = r"<argument=(?P<key>[^>\n]+)>\n(?P<value>.*?)\s*</argument>"
+        template["fields"]["tool_calls"]["content_args"]["tag_pattern"] = pattern
+    return template
+
+
+def test_marks_of_its_own_that_a_string_argument_can_t_hold_are_told() -> None:
+    """The conversations have the marks of common formats only, so that all of them pass."""
+    report = check_template(OWN_TAGS, own_tags_template(looks_ahead=False))
+    assert report.ok
+    (note,) = [note for note in report.notes if "marks of the template's own" in note]
+    assert "'</argument>'" in note
+    assert "note: a string argument that holds marks" in str(report)
+
+
+def test_a_template_that_looks_ahead_reads_its_own_marks() -> None:
+    report = check_template(OWN_TAGS, own_tags_template(looks_ahead=True))
+    assert report.ok
+    assert not [note for note in report.notes if "marks of the template's own" in note]
+
+
+def test_own_marks_are_those_of_calls() -> None:
+    template = {
+        "fields": {
+            "content": {"close": "<|im_end|>"},
+            "tool_calls": {"open": ["[CALL]", "<c>\n"], "close_pattern": r"</c>|<｜tool▁end｜>|(?P<x>a)<\|end\|>"},
+            "more": {"into": "tool_calls", "open": "<d>", "content_args": {"tag_pattern": r"<k>(?P<key>.*?)</k>"}},
+        }
+    }
+    assert own_marks(template) == ("[CALL]", "<c>", "</c>", "<｜tool▁end｜>", "<|end|>", "<d>", "<k>", "</k>")

@@ -100,6 +100,10 @@ class ChatFormat:
         rendered = [self._render(turn) for turn in TURNS]
         self.turns = tuple(turn for turn in rendered if not (turn.problem and turn.turn.name == OPENED))
 
+    def rendered(self, turn: Turn) -> RenderedTurn:
+        """Another turn than those of `conversations`, rendered or with the reason why not."""
+        return self._render(turn)
+
     # -- finding the dialect out
 
     def _probe(self) -> None:

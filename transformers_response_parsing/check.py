@@ -10,8 +10,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from .chat_format import ChatFormat, RenderedTurn
-from .conversations import Dialect, written_arguments
+from .conversations import Dialect, note_turn, written_arguments
 from .errors import ResponseParsingError
+from .own_marks import own_marks
 from .parser import ResponseParser
 from .rendering import ChatRenderer, RenderError
 from .report import CaseResult, CheckReport
@@ -71,6 +72,12 @@ def check_format(
         key = chat.dialect.reasoning
         said = 'blocks {"type": "thinking"} of the content' if key == "blocks" else f"the key {key!r}"
         notes.append(f"the chat template reads reasoning from {said}, not from 'reasoning_content'")
+    misread = [] if quick or only is not None else _misread_marks(chat, template)
+    if misread:
+        notes.append(
+            f"a string argument that holds marks of the template's own is read wrong: {', '.join(map(repr, misread))}. A format "
+            "without escapes may have no better; else let the closing pattern look ahead at what must follow"
+        )
     if chat.dialect.arguments == "json":
         notes.append("the chat template wants the arguments of calls as JSON strings")
     return CheckReport(results, tuple(notes))
@@ -81,6 +88,18 @@ def reads_turn(chat: ChatFormat, rendered: RenderedTurn, template: ResponseTempl
     text, end, _ = next(_texts(chat, rendered))
     message, problem = _parse(template, rendered, end, [text])
     return not (problem or _difference(message, _expected(rendered, chat.dialect), rendered))
+
+
+def _misread_marks(chat: ChatFormat, template: ResponseTemplate) -> list[str]:
+    """The marks of a template's calls that a string argument can't hold; not those that end a turn, which no text has."""
+    misread = []
+    for mark in own_marks(template.source):
+        if mark in chat.ends:
+            continue
+        turn = chat.rendered(note_turn("a mark of its own", f"before {mark} after"))
+        if not turn.problem and not reads_turn(chat, turn, template):
+            misread.append(mark)
+    return misread
 
 
 def _renderer(source: Any) -> ChatRenderer:

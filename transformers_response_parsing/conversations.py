@@ -17,6 +17,7 @@ __all__ = [
     "Dialect",
     "Turn",
     "earlier_messages",
+    "note_turn",
     "turn_message",
     "turn_tools",
     "written_arguments",
@@ -120,7 +121,8 @@ _LONG = (
 _LONG_THINK = "First, the calendar.\n\nThen: is 3 < 4? Yes, so {it} works [mostly]."
 
 
-def _note(name: str, text: str) -> Turn:
+def note_turn(name: str, text: str) -> Turn:
+    """A call with a text as its string argument."""
     return Turn(f"hard arguments: {name}", calls=(Call("save_note", {"text": text, "title": "Plan"}),))
 
 
@@ -140,15 +142,15 @@ TURNS: tuple[Turn, ...] = (
     Turn("reasoning + content + parallel calls", "Let me look that up.", _THINK, (_BRIDGE, _NOTE), thinking=True),
     Turn("call without arguments", calls=(Call("list_bridges", {}),)),
     Turn("call of a dotted name", calls=(Call("map-tools.look_up", {"place": "Oslo"}),)),
-    _note("quotes", 'She said "it\'s open", then left a \\ and C:\\new'),
-    _note("newlines", "def f(x):\n    if x:\n\n        return 1\n\treturn 2"),
-    _note("< and >", "if a < b > c && d: <b>x</b> <br/>"),
-    _note("</tool_call>", "before </tool_call> after"),
-    _note("</parameter>", "before </parameter> after"),
-    _note("brackets", 'a {"b": [1, 2]} c }] f(x="y") [z]'),
-    _note("unicode", "naïve 日本語 🌉 e\u0301 עברית"),
-    _note("numbers as strings", "1.50"),
-    _note("a truth value as a string", "true"),
+    note_turn("quotes", 'She said "it\'s open", then left a \\ and C:\\new'),
+    note_turn("newlines", "def f(x):\n    if x:\n\n        return 1\n\treturn 2"),
+    note_turn("< and >", "if a < b > c && d: <b>x</b> <br/>"),
+    note_turn("</tool_call>", "before </tool_call> after"),
+    note_turn("</parameter>", "before </parameter> after"),
+    note_turn("brackets", 'a {"b": [1, 2]} c }] f(x="y") [z]'),
+    note_turn("unicode", "naïve 日本語 🌉 e\u0301 עברית"),
+    note_turn("numbers as strings", "1.50"),
+    note_turn("a truth value as a string", "true"),
     Turn(
         "hard arguments: numbers and truth values",
         calls=(Call("find_bridge", {"city": "Oslo", "days": -3, "height": 12.5, "open": True}),),
