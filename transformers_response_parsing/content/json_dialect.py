@@ -24,6 +24,13 @@ _BARE_KEY = re.compile(r'[\w$.-][^\r\n,:{}\[\]"]*')
 # The same with what is around it, up to the value. The key's last characters may be spaces.
 _BARE_MEMBER = re.compile(rf"[ \t\n\r]*({_BARE_KEY.pattern}):[ \t\n\r]*")
 _NEXT_MEMBER = re.compile(r"[ \t\n\r]*,(?=[ \t\n\r]*[\w$.-])")
+# A whole member with a plain value: a string (between the delimiters of a dialect, or quoted and without escapes), a short
+# integer or a word; with what is around it, up to the next such key or over the brace that closes.
+_PLAIN_MEMBER = (
+    rf"[ \t\n\r]*({_BARE_KEY.pattern}):[ \t\n\r]*"
+    r"(?:%s\"([^\"\\]*)\"|(-?(?:0|[1-9][0-9]{0,17}))(?![0-9.eE])|(true|false|null)(?!\w))"
+    r"[ \t\n\r]*(?:,(?=[ \t\n\r]*[\w$.-])|(\}))"
+)
 _WORD = re.compile(r"\w+")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {**_JSON_WORDS, "True": True, "False": False, "None": None}
@@ -63,6 +70,12 @@ def _string_end(text: str, at: int) -> int:
         at += 2
 
 
+def _without(closing: str) -> str:
+    """A pattern for any text in which `closing` does not begin; there is one way to match it, so it takes linear time."""
+    first, rest = re.escape(closing[0]), re.escape(closing[1:])
+    return rf"[^{first}]*(?:{first}(?!{rest})[^{first}]*)*" if rest else rf"[^{first}]*"
+
+
 class Dialect:
     """One dialect of JSON.
 
@@ -81,6 +94,14 @@ class Dialect:
         self.unquoted_keys = unquoted_keys
         self.string_delims = string_delims
         self.repairs = repairs
+        # A bare key is no string only if no delimiter begins like one; and then no delimiter begins like a number or a word.
+        self.plain_keys = unquoted_keys and not any(_BARE_KEY.match(opening) for opening, _ in string_delims)
+        self.plain_member: Any = None
+        if self.plain_keys and len(string_delims) <= 1 and not any(opening[:1] == '"' for opening, _ in string_delims):
+            delimited = "".join(
+                f"{re.escape(opening)}({_without(closing)}){re.escape(closing)}|" for opening, closing in string_delims
+            )
+            self.plain_member = re.compile(_PLAIN_MEMBER % (delimited or "(?!)()|")).match
 
     def read(
         self,
@@ -141,12 +162,13 @@ class _Reader:
         self.repairs = dialect.repairs
         self.complete = complete and dialect.repairs
         self.bare_keys = dialect.unquoted_keys
-        # A bare key is no string only if no delimiter begins like one.
-        self.plain_keys = self.bare_keys and not any(_BARE_KEY.match(opening) for opening, _ in dialect.string_delims)
+        self.plain_keys = dialect.plain_keys
+        self.plain_member = dialect.plain_member
         self.words: dict[str, Any] = _PYTHON_WORDS if dialect.repairs else _JSON_WORDS
         # Per delimiter: the offset from which on its close is known not to occur, so that no text is searched twice.
         self.delims = dialect.string_delims
         self.none_from = [len(body) + 1] * len(dialect.string_delims)
+        self.unclosed = False  # one of these is known
         self.on_number = on_number
         # A string had an escape that JSON does not have. The error says in which line, for which all lines before it are
         # counted: from now on each string is looked at by itself.
@@ -188,6 +210,7 @@ class _Reader:
                 if end >= 0:
                     return self.body[start:end], end + len(closing)
                 self.none_from[index] = start
+                self.unclosed = True
         return None
 
     def string(self, at: int) -> tuple[str, int]:
@@ -230,6 +253,23 @@ class _Reader:
         if body.startswith("}", at):
             return result, at + 1
         while True:
+            # Where a close is missing, its search would be made again for each member.
+            if self.plain_member is not None and not self.unclosed and (member := self.plain_member(body, at)):
+                name, delimited, quoted, integer, word, closes = member.groups()
+                at = member.end()
+                value: Any
+                if word is not None:
+                    value = _JSON_WORDS[word]
+                elif integer is not None:
+                    value = int(integer)
+                    if self.on_number is not None:
+                        value = self.on_number(value, integer)
+                else:
+                    value = quoted if delimited is None else delimited
+                result[name.rstrip()] = value
+                if closes:
+                    return result, at
+                continue
             if self.plain_keys and (member := _BARE_MEMBER.match(body, at)):
                 result[member[1].rstrip()], at = self.value(member.end(), depth)
                 if following := _NEXT_MEMBER.match(body, at):
