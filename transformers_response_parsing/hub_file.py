@@ -13,10 +13,23 @@ from typing import Any, NamedTuple
 
 from .errors import ResponseParsingError
 
-__all__ = ["CONFIG", "ConfigFile", "hub_api", "package_version", "place", "read_config", "write_local"]
+__all__ = [
+    "CONFIG",
+    "ConfigFile",
+    "FolderNotFoundError",
+    "hub_api",
+    "package_version",
+    "place",
+    "read_config",
+    "write_local",
+]
 
 CONFIG = "tokenizer_config.json"
 _US = "transformers-response-parsing"
+
+
+class FolderNotFoundError(ResponseParsingError, FileNotFoundError):
+    """What can only be meant as a folder is not there."""
 
 
 class ConfigFile(NamedTuple):
@@ -69,7 +82,8 @@ def read_config(
         missing_ok: a repository without the file is no error, `text` is None then. (In a folder it never is.)
 
     Raises:
-        ResponseParsingError: no such folder, a revision of a folder, or the file is not UTF-8.
+        FolderNotFoundError: no such folder.
+        ResponseParsingError: a revision of a folder, or the file is not UTF-8.
         huggingface_hub.errors: as they come.
     """
     name = os.fspath(repo_id)
@@ -79,7 +93,7 @@ def read_config(
         path = Path(name) / CONFIG
         return ConfigFile(name, True, None, _decoded(path.read_bytes(), name) if path.exists() else None)
     if not isinstance(repo_id, str) or name.startswith((".", "~", os.sep)) or name.count("/") > 1:
-        raise ResponseParsingError(f"there is no folder {name!r}, and it can't be the id of a repository (org/name)")
+        raise FolderNotFoundError(f"there is no folder {name!r}, and it can't be the id of a repository (org/name)")
     return _from_hub(name, revision, token, missing_ok)
 
 

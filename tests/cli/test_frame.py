@@ -131,3 +131,18 @@ def test_json_is_json_and_alone_on_stdout(arguments: tuple[str, ...]) -> None:
     assert done.code == 0, done.err
     json.loads(done.out)
     assert done.err == ""
+
+
+@pytest.mark.parametrize("package", ["requests", "httpx", "httpx2"])
+def test_the_hub_s_client_of_every_version_fails_without_a_traceback(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """huggingface_hub 0.36 uses requests, 1.x httpx, 2.x httpx2; their errors of a connection come through it as they are."""
+    kind = type("ConnectError", (Exception,), {"__module__": f"{package}._exceptions"})
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise kind("[Errno 111] Connection refused")
+
+    monkeypatch.setattr("transformers_response_parsing.cli.pull.pull_template", fail)
+    done = run("pull", "org/model")
+    assert (done.code, done.out, done.err) == (2, "", "error: [Errno 111] Connection refused\n")

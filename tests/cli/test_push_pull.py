@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import socket
+import struct
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import Done, run
+from command_line import Done, run, run_process
 from hub.server import READER, WRITER, FakeHub
+
+import transformers_response_parsing as trp
 
 TEMPLATE = {"defaults": {"role": "assistant"}, "start_anchor": "<a>", "fields": {"content": {"close": "<e>"}}}
 OTHER = {**TEMPLATE, "start_anchor": "<b>"}
@@ -95,6 +101,83 @@ def test_a_template_with_extensions_is_refused_or_its_portable_one_taken(
     assert online("push", repo_id, "deepseek_v4", "--portable", "--dry-run").code == 0
 
 
+def test_portable_takes_the_library_s_or_refuses(tmp_path: Path) -> None:
+    """By family, and for a file with the same template; what is lost is told. One that is portable stays as it is."""
+    entry = trp.get_template("qwen3")
+    file, model = tmp_path / "extended.json", tmp_path / "model"
+    model.mkdir()
+    for template in ("qwen3", str(file)):
+        file.write_text(json.dumps(entry.response_template), encoding="utf-8")
+        done = run("push", str(model), template, "--portable", "--overwrite")
+        assert done.code == 0, done.err
+        assert "is taken, which does without fields.tool_calls.content" in done.err
+        assert json.loads(run("pull", str(model)).out) == entry.portable_template
+        if template == "qwen3":
+            assert "the portable template of qwen3 is taken" in done.err
+    done = run("push", str(model), str(file), "--overwrite")
+    assert done.code == 0
+    assert "only this package reads fields.tool_calls.content" in done.err
+    done = run("push", str(model), "qwen3", "--dry-run")
+    assert "only this package reads" not in run("push", str(model), "gptoss", "--dry-run").err
+    assert "only this package reads fields.tool_calls.content" in done.err
+    file.write_text(json.dumps({**entry.response_template, "defaults": {}}), encoding="utf-8")
+    for command in (
+        ("push", str(model), str(file)),
+        ("push", str(model), "mistral"),
+        ("show", "mistral", "--template"),
+    ):
+        done = run(*command, "--portable")
+        assert (done.code, done.out) == (1, "")
+        assert "the library has no portable template in its place" in done.err
+
+
+def test_a_folder_has_no_revision(tmp_path: Path, file: str) -> None:
+    for command in (("pull", str(tmp_path)), ("push", str(tmp_path), file)):
+        done = run(*command, "--revision", "main")
+        assert (done.code, done.out) == (2, "")
+        assert "leave --revision out" in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("find", "Foo/Bar"), "error: the repository 'Foo/Bar' is not in the local cache, and the Hub was not reached"),
+        (
+            ("parse", "Foo/Bar"),
+            "error: the repository 'Foo/Bar' is not in the local cache, and the Hub was not reached",
+        ),
+        (("find", "Qwen/Qwen3-8B"), "`response-template show qwen3` shows it"),
+        (("push", "Foo/Bar", "gptoss"), "error: "),
+        (("pull", "Foo/Bar"), "error: "),
+    ],
+)
+def test_without_a_connection_nothing_is_tried_twice(command: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """A Hub that hangs up on everybody counts who calls."""
+    calls = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, address = listener.accept()
+                    calls.append(address)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    connection.close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        port = listener.getsockname()[1]
+        proxies = dict.fromkeys(
+            ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), ""
+        )
+        where = {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "", **proxies}
+        done = run_process(*command, **where)
+    assert len(calls) == 1
+    assert done.code == (1 if "Qwen" in command[1] else 2)
+    assert f"http://127.0.0.1:{port} was not reached" in done.err
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
 def test_field_names_of_serving_engines(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text("{}", encoding="utf-8")
     assert run("push", str(tmp_path), "qwen3", "--field-names", "thinking").code == 0
@@ -125,7 +208,11 @@ def test_what_the_hub_refuses_exits_with_2_and_its_own_words(
     done = online("pull", repo_id)
     assert done.code == 1  # it was read, and has none
     assert "has no response template" in done.err
-    assert run("pull", "a/b/c").code == 1
+    assert "`response-template find` looks for one" in done.err
+    for command in (("pull",), ("push", "qwen3")):
+        done = run(command[0], "a/b/c", *command[1:])
+        assert done.code == 2
+        assert done.err.startswith("error: there is no folder 'a/b/c'")
     assert run("pull", "org/x--y").code == 2
 
 

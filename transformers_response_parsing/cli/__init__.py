@@ -21,11 +21,12 @@ from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.hub_file import package_version
 
 from . import check, convert, demo, explain, find, lint, ls, parse, pull, push, show, stream
-from .usage import UsageError, one_line_first
+from .usage import UsageError, in_shell_words, one_line_first
 
 __all__ = ["build_parser", "main"]
 
 _COMMANDS: tuple[Any, ...] = (demo, ls, show, find, parse, stream, explain, lint, check, push, pull, convert)
+_CLIENTS = {"huggingface_hub", "httpx", "httpx2", "requests"}  # of the Hub, old and new
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # as shells report SIGINT and SIGPIPE
 
 
@@ -55,15 +56,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug or not _is_foreseen(error):
             raise
-        sys.stderr.write(f"error: {one_line_first(error)}\n")
-        found_wrong = isinstance(error, ResponseParsingError) and not isinstance(error, (UsageError, ImportError))
+        sys.stderr.write(f"error: {in_shell_words(one_line_first(error))}\n")
+        found_wrong = isinstance(error, ResponseParsingError) and not isinstance(
+            error, (UsageError, OSError, ImportError)
+        )
         return 1 if found_wrong else 2
     return code
 
 
 def _is_foreseen(error: Exception) -> bool:
     """Whether its words say enough: ours, the system's, those of the Hub's client. Anything else is a bug, with a traceback."""
-    client = type(error).__module__.partition(".")[0] in {"huggingface_hub", "httpx", "requests"}
+    client = type(error).__module__.partition(".")[0] in _CLIENTS
     return client or isinstance(error, (ResponseParsingError, OSError, ImportError))
 
 

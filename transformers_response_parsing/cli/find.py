@@ -6,10 +6,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from transformers_response_parsing.library import find_template
+from transformers_response_parsing.errors import ResponseParsingError
+from transformers_response_parsing.library import TemplateMatch, find_template, get_template
 
 from .console import Console
-from .inputs import chat_template_of
+from .inputs import NotReachedError, chat_template_of
 
 __all__ = ["register"]
 
@@ -38,9 +39,24 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument("--template", action="store_true", help="only the response template, as JSON")
 
 
+def _find(source: str) -> TemplateMatch | None:
+    """By the chat template; where that can't be had, by the id, which proves nothing."""
+    try:
+        return find_template(chat_template_of(source))
+    except NotReachedError:
+        try:
+            entry = get_template(source)
+        except ResponseParsingError:
+            entry = None
+        if entry is None:
+            raise
+    reason = f"the library lists {source} among its models; the model's own chat template was not to be had"
+    return TemplateMatch(entry, entry.response_template, reason, proven=False)
+
+
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
-    match = find_template(chat_template_of(arguments.source))
+    match = _find(arguments.source)
     if match is None:
         if arguments.json:
             console.json({"family": None, "proven": False, "reason": None, "response_template": None})
@@ -64,5 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
         console.line(match.reason)
         console.hint(f"`response-template show {match.entry.name}` shows it")
         if not match.proven:
-            console.hint(f"`response-template check {arguments.source} --template {match.entry.name}` shows what fails")
+            console.hint(
+                f"`response-template check {arguments.source} --template {match.entry.name}` shows what it gives"
+            )
     return 0 if match.proven else 1

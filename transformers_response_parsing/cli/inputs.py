@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformers_response_parsing.errors import ResponseParsingError
-from transformers_response_parsing.library import TemplateEntry, find_template, get_template
+from transformers_response_parsing.json_edit import JsonTextError, read_key, same_json
+from transformers_response_parsing.library import TemplateEntry, find_template, get_template, list_templates
 from transformers_response_parsing.rendering import chat_templates
 from transformers_response_parsing.template import ResponseTemplate
 
+from .connection import look_for_the_hub
 from .usage import UsageError
 
 __all__ = [
     "NamedTemplate",
+    "NotReachedError",
     "chat_template_of",
     "decoded",
     "library_entry",
@@ -25,6 +28,8 @@ __all__ = [
     "load_tokenizer",
     "name_of",
     "parsed_json",
+    "portable",
+    "reach",
     "read_bytes",
     "read_json",
     "read_text",
@@ -32,6 +37,10 @@ __all__ = [
 
 _CONFIG, _CHAT_TEMPLATE = "tokenizer_config.json", "chat_template.jinja"
 _STDIN = "-"
+
+
+class NotReachedError(UsageError):
+    """The Hub could not be asked, and the local cache does not have it."""
 
 
 class NamedTemplate(NamedTuple):
@@ -92,17 +101,15 @@ def library_entry(name: str) -> TemplateEntry:
     try:
         return get_template(name)
     except ResponseParsingError as error:
-        advice = str(error).replace("`list_templates()` lists", "`response-template ls` lists")
-        raise UsageError(advice) from None
+        raise UsageError(str(error)) from None
 
 
-def load_named_template(name: str, *, portable: bool = False) -> NamedTemplate:
+def load_named_template(name: str) -> NamedTemplate:
     """The response template that is meant by a name.
 
     Args:
         name: a file (a template; a file of the library or a `tokenizer_config.json`, which have one inside; a chat template in
             Jinja, for which the library is asked), a folder, a family, a model id of the library, or a repository.
-        portable: of a family that has two, the one that transformers reads, too.
 
     Raises:
         UsageError: there is nothing of that name.
@@ -126,14 +133,35 @@ def load_named_template(name: str, *, portable: bool = False) -> NamedTemplate:
         if not _may_be_repository(name):
             raise
         return _of_repository(name)
-    chosen = (entry.portable_template if portable else None) or entry.response_template
-    return NamedTemplate(ResponseTemplate.load(chosen), f"family {entry.name}")
+    return NamedTemplate(ResponseTemplate.load(entry.response_template), f"family {entry.name}")
+
+
+def portable(named: NamedTemplate) -> ResponseTemplate:
+    """The template that transformers reads, too, in place of this one, which is told where it is another.
+
+    Raises:
+        ResponseParsingError: only this package reads it, and the library has none in its place.
+    """
+    template, origin = named
+    if not template.extensions:
+        return template
+    paths = ", ".join(template.extensions)
+    # Several families may have the same template; the one that was named comes first.
+    for entry in sorted(list_templates(), key=lambda entry: origin != f"family {entry.name}"):
+        if entry.portable_template is not None and same_json(entry.response_template, template.source):
+            sys.stderr.write(
+                f"the portable template of {entry.name} is taken, which does without {paths}; "
+                f"`response-template show {entry.name}` tells what that means\n"
+            )
+            return ResponseTemplate.load(entry.portable_template)
+    raise ResponseParsingError(
+        f"only this package reads {paths} ({origin}), and the library has no portable template in its place: "
+        "write it without, or leave --portable out"
+    )
 
 
 def _of_repository(name: str) -> NamedTemplate:
     """The repository's (or folder's) own template, else the library's for its chat template."""
-    from transformers_response_parsing.json_edit import JsonTextError, read_key
-
     config = _file_of(name, _CONFIG)
     try:
         own = None if config is None else read_key(config, "response_template")
@@ -193,6 +221,7 @@ def _file_of(name: str, file: str) -> str | None:
     if Path(name).is_dir():
         path = Path(name) / file
         return read_text(str(path)) if path.is_file() else None
+    look_for_the_hub()
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     from transformers_response_parsing.hub_file import hub_api
@@ -201,9 +230,22 @@ def _file_of(name: str, file: str) -> str | None:
         return read_text(hub_api(None).hf_hub_download(name, file))
     except LocalEntryNotFoundError as error:
         what = f"the repository {name!r} is not in the local cache, and the Hub was not reached"
-        raise UsageError(f"{what}: check the name and the connection") from error
+        raise NotReachedError(f"{what}: check the name and the connection") from error
     except EntryNotFoundError:
         return None
+
+
+def reach(repo: str, revision: str | None, *, write: bool) -> None:
+    """Before a repository or folder is read or written: see that it may have revisions, and that there is a connection.
+
+    Raises:
+        UsageError: a revision of a folder; or it is to be written, and there is no connection.
+    """
+    if not Path(repo).is_dir():
+        if _may_be_repository(repo):
+            look_for_the_hub(needed=write)
+    elif revision is not None:
+        raise UsageError(f"{repo} is a folder, which has no revisions: leave --revision out")
 
 
 def _may_be_repository(name: str) -> bool:
@@ -218,6 +260,8 @@ def load_tokenizer(name: str) -> Any:
     Raises:
         UsageError: it can't be loaded.
     """
+    if not Path(name).exists():
+        look_for_the_hub()
     from transformers import AutoTokenizer
 
     try:

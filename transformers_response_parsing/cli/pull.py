@@ -11,6 +11,7 @@ from pathlib import Path
 from transformers_response_parsing.hub import pull_template
 
 from .console import Console
+from .inputs import reach
 
 __all__ = ["register"]
 
@@ -36,6 +37,7 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
+    reach(arguments.repo, arguments.revision, write=False)
     pulled = pull_template(arguments.repo, revision=arguments.revision)
     template = pulled.source
     if arguments.output is not None:

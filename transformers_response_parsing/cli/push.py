@@ -6,12 +6,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from transformers_response_parsing.errors import ResponseParsingError
 from transformers_response_parsing.hub import PushPlan, plan_push, push_template
 
 from .console import Console
 from .generation import TEMPLATE_HELP
-from .inputs import load_named_template
+from .inputs import load_named_template, portable, reach
 
 __all__ = ["register"]
 
@@ -25,7 +24,6 @@ One key of `tokenizer_config.json` is set, and nothing else in the file changes.
 description holds the proof (`response-template check`). Log in with `hf auth login`, or set HF_TOKEN.
 
 The address is on stdout. Exit code 1 if the push is (or, with --dry-run, would be) refused."""
-_OPTIONS = {"pass overwrite=True": "use --overwrite", "pass allow_extensions=True": "use --allow-extensions"}
 
 
 def register(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -41,7 +39,9 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument("template", metavar="TEMPLATE", help=TEMPLATE_HELP)
     command.add_argument("--dry-run", action="store_true", help="only show the change, as a diff")
     command.add_argument(
-        "--portable", action="store_true", help="of a family, the template that transformers reads, too"
+        "--portable",
+        action="store_true",
+        help="in place of a template of the library that only this package reads, the one that transformers reads, too",
     )
     command.add_argument("--commit", action="store_true", help="commit at once, instead of opening a pull request")
     command.add_argument("--revision", metavar="BRANCH", help="the branch (default: the default branch)")
@@ -57,27 +57,22 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
-    template = load_named_template(arguments.template, portable=arguments.portable).template
+    reach(arguments.repo, arguments.revision, write=True)
+    named = load_named_template(arguments.template)
+    template = portable(named) if arguments.portable else named.template
     options = {"revision": arguments.revision, "field_names": arguments.field_names}
     if arguments.dry_run:
         return _show(console, arguments, plan_push(arguments.repo, template, **options))
-    try:
-        result = push_template(
-            arguments.repo,
-            template,
-            create_pr=not arguments.commit,
-            commit_message=arguments.message,
-            overwrite=arguments.overwrite,
-            allow_extensions=arguments.allow_extensions,
-            **options,
-        )
-    except ResponseParsingError as error:
-        words = str(error)
-        for python, option in _OPTIONS.items():
-            words = words.replace(python, option)
-        if words == str(error):
-            raise
-        raise (ResponseParsingError(words)) from error
+    result = push_template(
+        arguments.repo,
+        template,
+        create_pr=not arguments.commit,
+        commit_message=arguments.message,
+        overwrite=arguments.overwrite,
+        allow_extensions=arguments.allow_extensions,
+        **options,
+    )
+    _warn(console, result.plan)
     if arguments.json:
         report = None if result.report is None else result.report.as_dict()
         console.json({"url": str(result), "status": result.status, "changed": result.changed, "report": report})
@@ -89,7 +84,17 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _warn(console: Console, plan: PushPlan) -> None:
+    """Of what a push to a repository refuses, and a folder takes."""
+    if plan.local and plan.extensions:
+        console.hint(
+            f"only this package reads {', '.join(plan.extensions)}: transformers' own chat pipelines (5.13 and newer) fail "
+            "with what is in this folder. --portable looks for a template that they read"
+        )
+
+
 def _show(console: Console, arguments: argparse.Namespace, plan: PushPlan) -> int:
+    _warn(console, plan)
     refused = []
     if plan.replaces and not arguments.overwrite:
         refused.append("another template is there, --overwrite replaces it")

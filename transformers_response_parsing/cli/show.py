@@ -14,7 +14,7 @@ from transformers_response_parsing.library import TemplateEntry
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
-from .inputs import library_entry
+from .inputs import NamedTemplate, library_entry, portable
 from .ls import summary_of
 
 __all__ = ["register"]
@@ -41,15 +41,16 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
     entry = library_entry(arguments.name)
-    portable = arguments.portable and entry.portable_template is not None
-    template = entry.portable_template if portable else entry.response_template
+    template = ResponseTemplate.load(entry.response_template)
+    if arguments.portable:
+        template = portable(NamedTemplate(template, f"family {entry.name}"))
     if arguments.template:
-        console.json(template)
+        console.json(template.source)
     elif arguments.json:
         summary = summary_of(entry, versions=True)
         console.json({**dataclasses.asdict(entry), **{key: summary[key] for key in ("proven_on", "min_transformers")}})
     else:
-        _show(console, entry, ResponseTemplate.load(template or {}))
+        _show(console, entry, template)
     return 0
 
 
