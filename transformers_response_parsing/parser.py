@@ -27,7 +27,7 @@ from .arguments import checked_text, end_literals, keeps_malformed, load_templat
 from .body_text import MANY, BodyText
 from .content import BodyError
 from .errors import OutputError
-from .events import Event, RegionClose
+from .events import Event, RegionChunk, RegionClose
 from .literals import LiteralSet
 from .machine import RegionMachine
 from .message import Message
@@ -44,6 +44,7 @@ __all__ = ["OnError", "ResponseParser", "parse_response"]
 _MAX_PIECE = 16
 _NO_WATCH = Watch(())
 _NOTHING_HELD = Held("")
+_NO_CHUNK: RegionChunk = {"type": "region_chunk", "field": "", "text": "", "dirty": False}
 
 logger = logging.getLogger("transformers_response_parsing")
 
@@ -150,8 +151,9 @@ class ResponseParser(RegionMachine):
         self._behind_to = 0
         self._shortcuts = shortcuts(_NO_WATCH, self._ender)
         self._light_watch = _NO_WATCH
-        self._field = self._sought = self._first = self._second = self._trailing = ""
-        self._dirty = self._only_first = False
+        self._sought = self._first = self._second = self._trailing = ""
+        self._only_first = False
+        self._chunk = _NO_CHUNK  # the event of a chunk of the open region, but for its text
         self.initial_events: list[Event] = []
         if tail and (self._ender is None or self._ender.find(tail, 0, False) == (len(tail), -1)):
             self._go_light()
@@ -185,7 +187,9 @@ class ResponseParser(RegionMachine):
             pieces.append(text)
             if len(pieces) > MANY:
                 self._written.settle()
-            return [{"type": "region_chunk", "field": self._field, "text": text, "dirty": self._dirty}]
+            event = self._chunk.copy()
+            event["text"] = text
+            return [event]
         if self._finalized:
             raise RuntimeError("the parser is finalized: make a new one for the next generation")
         if text.__class__ is not str:
@@ -346,8 +350,7 @@ class ResponseParser(RegionMachine):
         if self._blank or plan is None or sentinels is None:
             self._first = self._sought = ""
             return
-        self._field = plan.name
-        self._dirty = plan.dirty
+        self._chunk = plan.chunk
         self._sought = sentinels.first
         self._first = "" if self._held.text else self._sought
         self._second = sentinels.second
@@ -543,7 +546,9 @@ class ResponseParser(RegionMachine):
             text = self._end_blank(plan, text)
         else:
             self._written.append(text)
-        self._events.append({"type": "region_chunk", "field": plan.name, "text": text, "dirty": plan.dirty})
+        event = plan.chunk.copy()
+        event["text"] = text
+        self._events.append(event)
 
     def _end_blank(self, plan: FieldPlan, text: str) -> str:
         """The first character that is no whitespace has come: the chunk that begins with it."""
