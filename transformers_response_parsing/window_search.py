@@ -82,8 +82,12 @@ class WindowSearch:
         limit = int(max(self._from, self.at - self._width + 1))
         if self._edge is None or self.at < self._next:
             return limit
+        timeout, start = limits.SEARCH_TIMEOUT / 10, limit - self._base
         try:
-            match = self._edge.search(self._text, limit - self._base, partial=True, timeout=limits.SEARCH_TIMEOUT / 10)
+            # What waited the last time mostly does still; a search would try all later places first for a whole match.
+            match = self._edge.match(self._text, start, partial=True, timeout=timeout) if self._next > limit else None
+            if match is None:
+                match = self._edge.search(self._text, start, partial=True, timeout=timeout)
         except (TimeoutError, MemoryError):
             self._edge = None
             return limit
