@@ -16,8 +16,8 @@ from typing import Any
 
 from .errors import ResponseParsingError
 from .field_names import with_field_names
-from .hub_file import CONFIG, ConfigFile, hub_api, read_config, write_local
-from .json_edit import JsonTextError, read_key, same_json, set_key
+from .hub_file import CONFIG, KEY, hub_api, read_config, template_in, write_local
+from .json_edit import same_json, set_key
 from .push_plan import PushPlan, TemplateExistsError
 from .report import CheckReport
 from .template import ResponseTemplate
@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-_KEY = "response_template"
 # A new file is begun as `save_pretrained` would write it.
 _NEW_FILE = "{}\n"
 _BRANCH_MOVED = 412
@@ -62,7 +61,8 @@ class PushResult(str):
     """What `push_template` did: the address of the pull request, the commit or the file, which is the string itself.
 
     Attributes:
-        status: "pull request", "commit", "written" (a local folder) or "already up to date".
+        status: "pull request", "commit", "written" (a local folder), "already up to date"; or, where a pull request of yours
+            is open already, "already proposed" (with the same template) or "pull request updated" (of the same title).
         plan: the change, a `PushPlan`.
         report: the proof that went into the description (a `CheckReport`); None if none was made.
     """
@@ -75,8 +75,8 @@ class PushResult(str):
 
     @property
     def changed(self) -> bool:
-        """False if it was already up to date."""
-        return self.plan.changed
+        """False if nothing was done: it was up to date, or proposed already."""
+        return self.status not in ("already up to date", "already proposed")
 
 
 def pull_template(
@@ -103,13 +103,13 @@ def pull_template(
     file = read_config(repo_id, revision=revision, token=token)
     if file.text is None:
         raise FileNotFoundError(f"the folder {file.repo_id!r} has no {CONFIG}")
-    template = _template_in(file)
+    template = template_in(file)
     if template is None:
         raise ResponseParsingError(
             f"{file.place} has no response template; `find_template(tokenizer)` looks for one in the library"
         )
     if not isinstance(template, dict):  # a string would be taken for a path: nobody on the Hub says which files we read
-        raise ResponseParsingError(f"{file.place}: {_KEY} must be an object, not {json.dumps(template)[:40]}")
+        raise ResponseParsingError(f"{file.place}: {KEY} must be an object, not {json.dumps(template)[:40]}")
     return _pulled(template, file.repo_id, revision, file.commit)
 
 
@@ -133,11 +133,11 @@ def plan_push(
     given = ResponseTemplate.load(response_template).source
     template = given if field_names is None else with_field_names(given, field_names)
     file = read_config(repo_id, revision=revision, token=token, missing_ok=True)
-    existing = _template_in(file)
+    existing = template_in(file)
     if file.text is not None and existing is not None and same_json(existing, template):
         after = file.text
     else:
-        after = set_key(_NEW_FILE if file.text is None else file.text, _KEY, template)
+        after = set_key(_NEW_FILE if file.text is None else file.text, KEY, template)
     return PushPlan(
         repo_id=file.repo_id,
         local=file.local,
@@ -171,7 +171,8 @@ def push_template(
     Args:
         repo_id: `org/name`, or a folder. A folder of that name comes first, as with `from_pretrained`.
         response_template: dict, JSON text, path of a JSON file, or loaded template.
-        create_pr: open a pull request (the default), which its owner can look at; False: commit at once.
+        create_pr: open a pull request (the default), which its owner can look at; False: commit at once. A pull request of
+            yours that is open already is not opened again: if it has another template and the same title, it gets this one.
         revision: the branch to change or to open the pull request for. Default: the default branch.
         commit_message: title of the commit or pull request. Default: "Add response_template".
         token: needs write access, or for a pull request read access. Default: the one that is logged in.
@@ -233,19 +234,36 @@ def _up_to_date(plan: PushPlan) -> PushResult:
 def _commit(plan: PushPlan, *, create_pr: bool, message: str | None, token: str | bool | None) -> PushResult:
     from huggingface_hub import CommitOperationAdd
 
+    from .proposals import find_proposal
     from .pull_request import describe, prove
 
+    title = message or ("Add" if plan.existing is None else "Replace") + f" {KEY}"
+    proposal = find_proposal(plan, title, token) if create_pr else None
+    if proposal is not None and proposal.same:
+        _log.info("%s: already proposed, %s", plan.place, proposal.url)
+        return _result(proposal.url, "already proposed", plan)
     proof = prove(plan, token)
-    done = hub_api(token).create_commit(
+    text, revision, parent = plan.after, plan.revision, plan.commit
+    if proposal is not None:
+        text = set_key(proposal.file.text or _NEW_FILE, KEY, plan.template)
+        revision, parent = f"refs/pr/{proposal.number}", proposal.file.commit
+    description = describe(plan, proof)
+    api = hub_api(token)
+    done = api.create_commit(
         plan.repo_id,
-        [CommitOperationAdd(CONFIG, plan.after.encode("utf-8"))],
-        commit_message=message or ("Add" if plan.existing is None else "Replace") + f" {_KEY}",
-        commit_description=describe(plan, proof),
-        revision=plan.revision,
-        create_pr=create_pr,
-        parent_commit=plan.commit,
+        [CommitOperationAdd(CONFIG, text.encode("utf-8"))],
+        commit_message=title,
+        commit_description=description,
+        revision=revision,
+        create_pr=create_pr and proposal is None,
+        parent_commit=parent,
     )
-    status, url = ("pull request", done.pr_url) if create_pr else ("commit", done.commit_url)
+    if proposal is not None:
+        # Its description stays as it was; what is true of the new template is said below it.
+        api.comment_discussion(plan.repo_id, proposal.number, f"Updated.\n\n{description}")
+        status, url = "pull request updated", proposal.url
+    else:
+        status, url = ("pull request", done.pr_url) if create_pr else ("commit", done.commit_url)
     _log.info("%s: response template pushed, %s %s", plan.place, status, url)
     return _result(url, status, plan, proof.report)
 
@@ -263,12 +281,3 @@ def _pulled(template: dict[str, Any], repo_id: str, revision: str | None, commit
     for name, value in {**values, "repo_id": repo_id, "revision": revision, "commit": commit}.items():
         object.__setattr__(pulled, name, value)
     return pulled
-
-
-def _template_in(file: ConfigFile) -> Any:
-    if file.text is None:
-        return None
-    try:
-        return read_key(file.text, _KEY)
-    except JsonTextError as error:
-        raise ResponseParsingError(f"{file.place} can't be used: {error}") from None

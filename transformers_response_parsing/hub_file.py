@@ -12,19 +12,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import ResponseParsingError
+from .json_edit import JsonTextError, read_key
 
 __all__ = [
     "CONFIG",
+    "KEY",
     "ConfigFile",
     "FolderNotFoundError",
     "hub_api",
     "package_version",
     "place",
     "read_config",
+    "template_in",
     "write_local",
 ]
 
 CONFIG = "tokenizer_config.json"
+KEY = "response_template"
 _US = "transformers-response-parsing"
 
 
@@ -115,6 +119,20 @@ def _from_hub(repo_id: str, revision: str | None, token: str | bool | None, miss
         return ConfigFile(repo_id, False, commit, None)
     # The folder in the cache is named by the commit; so this works offline, too.
     return ConfigFile(repo_id, False, commit or path.parent.name, _decoded(path.read_bytes(), repo_id))
+
+
+def template_in(file: ConfigFile) -> Any:
+    """The response template in the file (any JSON value), or None.
+
+    Raises:
+        ResponseParsingError: the file is no JSON object.
+    """
+    if file.text is None:
+        return None
+    try:
+        return read_key(file.text, KEY)
+    except JsonTextError as error:
+        raise ResponseParsingError(f"{file.place} can't be used: {error}") from None
 
 
 def write_local(folder: str, text: str) -> Path:

@@ -19,7 +19,9 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 READER, WRITER = "hf_readerreaderreader", "hf_writerwriterwriter"
-_API = re.compile(r"/api/models/(?P<repo>[\w.-]+/[\w.-]+)(?:/(?P<action>revision|tree|preupload|commit)/(?P<rest>.*))?")
+_API = re.compile(
+    r"/api/models/(?P<repo>[\w.-]+/[\w.-]+)(?:/(?P<action>revision|tree|preupload|commit|discussions)(?:/(?P<rest>.*))?)?"
+)
 _RESOLVE = re.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/resolve/(?P<rest>.*)")
 
 
@@ -39,13 +41,24 @@ class Commit:
 
 
 @dataclass
+class PullRequest:
+    """A pull request; its number is its place in the repository's list, from 1 on."""
+
+    author: str
+    title: str
+    base: str
+    status: str = "open"
+    comments: list[str] = field(default_factory=list)
+
+
+@dataclass
 class Repo:
     """A model repository. `access`: who may read it, "all", "private" or "gated"; only WRITER has the rights."""
 
     access: str = "all"
     commits: dict[str, Commit] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
-    pull_requests: int = 0
+    pull_requests: list[PullRequest] = field(default_factory=list)
 
     def add(self, commit: Commit, branch: str = "main") -> str:
         """Put a commit on a branch; its oid."""
@@ -167,13 +180,17 @@ class _Handler(BaseHTTPRequestHandler):
             raise Answer(401, message="Invalid credentials in Authorization header")
         return token
 
+    @property
+    def _user(self) -> str:
+        return "somebody" if self._token == WRITER else "reader"
+
     def _answer(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
         url = urlsplit(self.path)
         path = unquote(url.path)
         if path == "/api/whoami-v2":
             if not self._token:
                 raise Answer(401, message="Invalid username or password.")
-            return self._json({"type": "user", "name": "somebody", "auth": {"accessToken": {"role": "write"}}})
+            return self._json({"type": "user", "name": self._user, "auth": {"accessToken": {"role": "write"}}})
         if path == "/api/repos/create":
             return self._create(json.loads(body))
         if path == "/api/validate-yaml":
@@ -227,6 +244,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _model(
         self, repo_id: str, repo: Repo, action: str, parts: list[str], query: dict[str, list[str]], body: bytes
     ) -> tuple[int, dict[str, str], bytes]:
+        if action == "discussions":
+            return self._discussions(repo_id, repo, parts if parts != ["main"] else [], query, body)
         commit = repo.find(parts[0])
         if commit is None:
             raise Answer(404, "RevisionNotFound", f"Invalid rev id: {parts[0]}")
@@ -258,7 +277,9 @@ class _Handler(BaseHTTPRequestHandler):
         create_pr = query.get("create_pr") == ["1"]
         if not self._token:
             raise Answer(401, message="Invalid username or password.")
-        if self._token != WRITER and not create_pr:
+        number = int(branch.removeprefix("refs/pr/")) if branch.startswith("refs/pr/") else 0
+        own = bool(number) and repo.pull_requests[number - 1].author == self._user
+        if self._token != WRITER and not create_pr and not own:
             raise Answer(403, message="Forbidden: you don't have the right to write to this repository")
         if self.hub.before_commit is not None:
             before, self.hub.before_commit = self.hub.before_commit, None
@@ -274,11 +295,50 @@ class _Handler(BaseHTTPRequestHandler):
                 files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
         answer = {"success": True, "hookOutput": ""}
         if create_pr:
-            repo.pull_requests += 1
-            branch = f"refs/pr/{repo.pull_requests}"
-            answer["pullRequestUrl"] = f"{self.hub.endpoint}/{repo_id}/discussions/{repo.pull_requests}"
+            repo.pull_requests.append(PullRequest(self._user, header["summary"], branch))
+            branch = f"refs/pr/{len(repo.pull_requests)}"
+            answer["pullRequestUrl"] = f"{self.hub.endpoint}/{repo_id}/discussions/{len(repo.pull_requests)}"
         oid = repo.add(Commit(files, parent, header["summary"], header.get("description", "")), branch)
         return self._json({**answer, "commitOid": oid, "commitUrl": f"{self.hub.endpoint}/{repo_id}/commit/{oid}"})
+
+    def _discussions(
+        self, repo_id: str, repo: Repo, parts: list[str], query: dict[str, list[str]], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """The list (in pages of two, newest first), one of them, or a new comment."""
+        moment = "2026-01-02T03:04:05.000Z"
+        shown = [
+            {
+                "num": number,
+                "author": {"name": pull.author},
+                "title": pull.title,
+                "status": pull.status,
+                "createdAt": moment,
+                "isPullRequest": True,
+                "repo": {"name": repo_id, "type": "model"},
+            }
+            for number, pull in enumerate(repo.pull_requests, 1)
+        ]
+        if not parts or not parts[0]:
+            wanted = {"author": query.get("author", [""])[0], "status": query.get("status", [""])[0]}
+            kept = [
+                one
+                for one in reversed(shown)
+                if wanted["author"] in ("", one["author"]["name"]) and wanted["status"] in ("", one["status"])  # type: ignore[index]
+            ]
+            start = 2 * int(query.get("p", ["0"])[0])
+            return self._json({"discussions": kept[start : start + 2], "count": len(kept), "start": start})
+        number = int(parts[0])
+        pull = repo.pull_requests[number - 1]
+        if len(parts) == 1:
+            base = {"base": f"refs/heads/{pull.base}"}
+            return self._json(
+                {**shown[number - 1], "changes": base, "filesWithConflicts": [], "diff": "", "events": []}
+            )
+        pull.comments.append(json.loads(body)["comment"])
+        latest = {"raw": pull.comments[-1], "html": "", "updatedAt": moment, "author": {"name": self._user}}
+        data = {"edited": False, "hidden": False, "latest": latest, "history": [latest]}
+        message = {"id": "1", "type": "comment", "createdAt": moment, "author": {"name": self._user}, "data": data}
+        return self._json({"newMessage": message})
 
     def _create(self, asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         if self._token != WRITER:

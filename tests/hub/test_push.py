@@ -247,6 +247,59 @@ def test_a_file_that_is_no_json_object_is_left_alone(call: Call, new_repo: NewRe
     assert repo.head().files[CONFIG] == content
 
 
+# --- A pull request that is open already
+
+
+def test_a_second_push_finds_the_open_pull_request(call: Call, new_repo: NewRepo, server: FakeHub) -> None:
+    """The same template is not proposed twice by the same user, whatever the title; somebody else's does not count."""
+    repo_id, repo = new_repo(tokenizer_config__json=b"{}")
+    first = call(trp.push_template, repo_id, OTHER, token=READER).value
+    for title in (None, "Another title"):
+        again = call(trp.push_template, repo_id, OTHER, token=READER, commit_message=title)
+        assert again.error is None
+        assert (again.value, again.value.status, again.value.changed) == (first, "already proposed", False)
+        assert "already proposed" in again.said
+    assert len(server.commits_sent(repo_id)) == 1
+    assert call(trp.push_template, repo_id, OTHER, token=WRITER).value.status == "pull request"
+    assert [pull.author for pull in repo.pull_requests] == ["reader", "somebody"]
+
+
+def test_an_open_pull_request_of_that_title_gets_the_new_template(
+    call: Call, new_repo: NewRepo, server: FakeHub
+) -> None:
+    """It builds on what is in it, and a comment says what is true of the new template."""
+    repo_id, repo = new_repo(tokenizer_config__json=ODD.encode())
+    first = call(trp.push_template, repo_id, OTHER, token=READER).value
+    done = call(trp.push_template, repo_id, TEMPLATE, token=READER)
+    assert done.error is None
+    assert (done.value, done.value.status, done.value.changed) == (first, "pull request updated", True)
+    (pull,) = repo.pull_requests
+    assert len(pull.comments) == 1
+    assert pull.comments[0].startswith("Updated.\n\nAdds a response template")
+    sent = server.commits_sent(repo_id)[1]
+    assert (sent["revision"], sent["parentCommit"]) == ("refs/pr/1", repo.head("refs/pr/1").parent)
+    text = repo.head("refs/pr/1").files[CONFIG].decode().removeprefix("\ufeff")
+    assert json.loads(text)["response_template"] == TEMPLATE
+    assert '"model_max_length" : 1e30' in text
+    assert repo.head().files[CONFIG] == ODD.encode()
+
+
+def test_other_pull_requests_are_left_alone(call: Call, new_repo: NewRepo) -> None:
+    """Those that are closed, of another title, or for another branch; and all pages of the list are read."""
+    repo_id, repo = new_repo(tokenizer_config__json=b"{}")
+    repo.branches["dev"] = repo.branches["main"]
+    templates = [{**OTHER, "start_anchor": f"<{number}>"} for number in range(5)]
+    for number, template in enumerate(templates[:4]):
+        done = call(trp.push_template, repo_id, template, token=READER, commit_message=f"Title {number}")
+        assert done.value.status == "pull request"
+    assert call(trp.push_template, repo_id, templates[0], token=READER).value.endswith("/discussions/1")
+    assert call(trp.push_template, repo_id, templates[0], token=READER, revision="dev").value.status == "pull request"
+    repo.pull_requests[3].status = "closed"
+    done = call(trp.push_template, repo_id, templates[3], token=READER, commit_message="Title 3")
+    assert done.value.status == "pull request"
+    assert len(repo.pull_requests) == 6
+
+
 # --- What the pull request says
 
 
