@@ -7,7 +7,7 @@
 
 The program reads requests and writes answers, each a JSON object in a line (docs/porting.md). Every vector is asked in
 several ways of cutting the text. Lists the vectors that fail, with what was expected and what came; the exit code is 0 if
-none does.
+none does, 1 if one does, and 2 if the program can't be started.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Port:
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a request. Raises PortError."""
-        process = self._process or self._start()
+        process = self._process or self.start()
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(request) + "\n")
@@ -67,7 +67,8 @@ class Port:
             raise PortError(f"the answer is no JSON object: {line.strip()[:200]!r}")
         return answer
 
-    def _start(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[str]:
+        """Start the program. Raises OSError if that is not possible."""
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         process = self._process = subprocess.Popen(self._command, encoding="utf-8", **pipes)
         lines = self._lines = queue.Queue()
@@ -151,6 +152,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [v for v in VECTORS if options.only in v["id"] and not (options.portable and v["spec"] == "extensions")]
     port = Port(options.command, options.timeout)
+    try:
+        port.start()
+    except OSError as error:
+        print(f"can't start {options.command[0]}: {error.strerror}", file=sys.stderr)
+        return 2
     failed = 0
     try:
         for vector in chosen:

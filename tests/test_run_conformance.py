@@ -65,6 +65,12 @@ def test_wrong_answers_are_told(tmp_path: Path, only: str, body: str, said: str)
     assert f"{only}" in done.stdout
 
 
+def test_a_program_that_is_not_there_is_told_in_a_line() -> None:
+    done = run(port=("./nope",))
+    assert done.returncode == 2
+    assert done.stderr == "can't start ./nope: No such file or directory\n"
+
+
 def test_what_depends_on_the_chunks_is_told_with_them(tmp_path: Path) -> None:
     """A port that is right on whole texts only."""
     body = "print(json.dumps(right if len(request['chunks']) < 2 else {'message': {}}), flush=True)"

@@ -62,9 +62,11 @@ def message_tail(template: ResponseTemplate, prefix: Any) -> str:
     if template not in _warned_templates:
         _warned_templates.add(template)
         logger.warning(
-            "the template's anchor (%r) is not in the prompt, so the whole prompt is parsed as part of the message: check "
-            "that template and prompt belong to the same model",
-            template.anchor,
+            "the prompt does not contain %s, the %s of the response template, behind which the assistant's message begins. So "
+            "the whole prompt is parsed as if it were part of the message. Check that template and prompt belong to the same "
+            "model, and that the prompt was made with add_generation_prompt=True",
+            template.anchor.shown,
+            template.anchor.path,
         )
     return prefix
 

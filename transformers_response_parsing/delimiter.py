@@ -169,6 +169,11 @@ class Anchor:
     def __repr__(self) -> str:
         return f"Anchor({self.pattern if self._compiled else list(self.literals)!r})"
 
+    @property
+    def shown(self) -> str:
+        """The anchor as it stands in a message."""
+        return f"a match of {self.pattern!r}" if self._compiled else " or ".join(map(repr, self.literals))
+
     def cut(self, prefix: str) -> int | None:
         """The offset in `prefix` just after the last match, or None if there is none.
 

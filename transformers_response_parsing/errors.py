@@ -7,6 +7,7 @@ The template's author made a mistake: `TemplateError`. The model (or the caller'
 from __future__ import annotations
 
 from collections.abc import Iterable
+from json import JSONDecodeError
 from typing import Any, ClassVar, NamedTuple
 
 __all__ = [
@@ -16,10 +17,31 @@ __all__ = [
     "Problem",
     "ResponseParsingError",
     "TemplateError",
+    "clipped",
+    "json_reason",
 ]
 
 _EXCERPT_BEFORE = 40
 _EXCERPT_AFTER = 30
+# A message quotes what a model or a user wrote, which may be a page long. The beginning and the end of a line tell enough.
+_LONGEST_LINE = 600
+_LINE_BEGIN = 350
+_LINE_END = 200
+
+
+def clipped(text: str) -> str:
+    """The text of a message without the middle of lines that are too long to be read."""
+    if len(text) <= _LONGEST_LINE:
+        return text
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[:_LINE_BEGIN]} … {line[-_LINE_END:]}"
+        for line in text.split("\n")
+    )
+
+
+def json_reason(error: JSONDecodeError) -> str:
+    """What Python's JSON reader says is wrong, as words that text may follow (`Unterminated string starting at` may not)."""
+    return error.msg.removesuffix(" at").removesuffix(" starting").rstrip(": ")
 
 
 class Problem(NamedTuple):
@@ -45,6 +67,9 @@ class ResponseParsingError(ValueError):
     TemplateError: ClassVar[type[TemplateError]]
     OutputError: ClassVar[type[OutputError]]
 
+    def __str__(self) -> str:
+        return clipped(super().__str__())
+
 
 class MissingDependencyError(ResponseParsingError, ImportError):
     """A package that what was asked for needs is not installed; the message says which, and how to install it."""
@@ -69,9 +94,9 @@ class TemplateError(ResponseParsingError):
 
     def __str__(self) -> str:
         if len(self.problems) == 1:
-            return f"response template: {self.problems[0]}"
+            return clipped(f"response template: {self.problems[0]}")
         lines = "".join(f"\n  {problem}" for problem in self.problems)
-        return f"response template has {len(self.problems)} problems:{lines}"
+        return clipped(f"response template has {len(self.problems)} problems:{lines}")
 
 
 class OutputError(ResponseParsingError):
@@ -127,7 +152,7 @@ class OutputError(ResponseParsingError):
         where = [] if self.item is None else [f"item {self.item} of the batch"]
         where += [] if self.field is None else [f"field '{self.field}'"]
         where += [] if self.offset is None else [f"at character {self.offset} of the message"]
-        text = f"{', '.join(where)}: {self.reason}" if where else self.reason
+        text = clipped(f"{', '.join(where)}: {self.reason}" if where else self.reason)
         return f"{text}\n{self.excerpt}" if self.excerpt else text
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -150,7 +175,7 @@ class BodyError(Exception):
 
     def __init__(self, reason: str, position: int | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = clipped(reason)
         self.position = position
 
 

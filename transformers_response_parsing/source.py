@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .errors import Problem, TemplateError
+from .errors import Problem, TemplateError, json_reason
 from .limits import MAX_INT_DIGITS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_DEPTH, MAX_TEMPLATE_INTEGER_BITS
 
 __all__ = ["KEY_TWICE", "Source", "describe", "join_path", "parent_path", "read_source"]
@@ -24,6 +24,8 @@ KEY_TWICE = "the key is there more than once: keep one (JSON readers silently ta
 
 # Escapes (\u1234) and indentation make a file longer than the strings in it.
 _MAX_FILE_BYTES = 16 * MAX_TEMPLATE_CHARACTERS
+# What may be the name of a family, or the id of a model.
+_NAME = re.compile(r"[\w.-]{1,60}(?:/[\w.-]{1,96})?")
 _PLAIN_KEY = re.compile(r"[^\s.\[\]\"]+")
 
 
@@ -116,7 +118,10 @@ def read_source(template: object) -> Source:
         return Source(_read_file(Path(template)))
     if not text.startswith(("[", '"')):
         shown = template if len(template) <= 60 else template[:60] + "…"
-        raise _error(f"{shown!r} is neither a JSON object nor a file that exists: pass a dict, its JSON text or a path")
+        named = f", or get_template({template!r}).response_template" if _NAME.fullmatch(template) else ""
+        raise _error(
+            f"{shown!r} is neither a JSON object nor a file that exists: pass a dict, its JSON text or a path{named}"
+        )
     return Source(_parse(template, "the JSON text"))
 
 
@@ -156,7 +161,7 @@ def _parse(text: str, what: str) -> dict[str, Any]:
         value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise _error(f"{what} is not valid JSON: {error.msg} at {place}; correct it there") from None
+        raise _error(f"{what} is not valid JSON: {json_reason(error)} at {place}; correct it there") from None
     except RecursionError:
         raise _error(f"{what} is nested too deeply: use at most {MAX_TEMPLATE_DEPTH} levels") from None
     except ValueError as error:  # an integer of thousands of digits

@@ -118,13 +118,39 @@ def test_an_error_of_generate_reaches_the_iteration(tokenizer: Any) -> None:
         list(streamer)
 
 
-def test_an_error_of_parsing_ends_generate_and_reaches_the_iteration(tokenizer: Any) -> None:
+@pytest.mark.parametrize(
+    "output", ["Hi.<tool_call>{broken</tool_call> more", 'Hi.<tool_call>{"name": "f", "argu'], ids=["broken", "cut off"]
+)
+@pytest.mark.parametrize("sizes", [(1,), (1000,)], ids=str)
+def test_a_call_that_cant_be_parsed_does_not_end_generate(tokenizer: Any, output: str, sizes: tuple[int, ...]) -> None:
+    """What was generated is not lost. Who asks for the message, or iterates, gets the error, behind all events before it."""
+    events: list[Any] = []
+    streamer = trp.ResponseStreamer(tokenizer, prefix=PROMPT, on_event=events.append, timeout=60)
+    generate(tokenizer, streamer, output, sizes)
+    for _ in range(2):
+        with pytest.raises(trp.OutputError) as caught:
+            _ = streamer.message
+        assert caught.value.partial_message["content"] == "Hi."
+    iterated = []
+    with pytest.raises(trp.OutputError, match="no valid JSON"):
+        iterated += list(streamer)
+    assert [event["type"] for event in summary(events)][:5] == [
+        "region_open", "region_chunk", "region_close", "region_open", "region_chunk",
+    ]  # fmt: skip
+    with pytest.raises(RuntimeError, match="new ResponseStreamer"):
+        streamer.put(np.array([1]))
+
+
+def test_an_error_in_start_reaches_the_iteration_behind_its_events(tokenizer: Any) -> None:
     streamer = trp.ResponseStreamer(tokenizer, prefix=PROMPT, timeout=60)
+    thread = streamer.start(
+        lambda streamer: generate(tokenizer, streamer, "Hi.<tool_call>{broken</tool_call> more", (1000,))
+    )
+    seen: list[str] = []
     with pytest.raises(trp.OutputError):
-        generate(tokenizer, streamer, "<tool_call>{broken</tool_call> more")
-    with pytest.raises(trp.OutputError):
-        list(streamer)
-    assert streamer.message is None
+        seen.extend(event["type"] for event in streamer)
+    assert seen[:3] == ["region_open", "region_chunk", "region_close"]
+    thread.join()
 
 
 def test_on_error_keep_goes_on(tokenizer: Any) -> None:

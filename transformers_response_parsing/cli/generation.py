@@ -91,7 +91,7 @@ class Request:
         text = read_text(self.file)
         if self.tokenizer is None:
             return Generation(text, self.prefix, self.tools)
-        return Generation(_ids(parsed_json(text, "the token ids")), self.prefix, self.tools)
+        return Generation(_ids(parsed_json(text, "the list of token ids")), self.prefix, self.tools)
 
     def generations(self) -> Iterator[Generation | UsageError]:
         """Those of a file with one in each line: its text (or ids), or an object that also has its own prefix and tools.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformers_response_parsing.errors import ResponseParsingError
+from transformers_response_parsing.errors import ResponseParsingError, json_reason
 from transformers_response_parsing.json_edit import JsonTextError, read_key, same_json
 from transformers_response_parsing.library import TemplateEntry, find_template, get_template, list_templates
 from transformers_response_parsing.rendering import chat_templates
@@ -91,7 +91,7 @@ def parsed_json(text: str, what: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise UsageError(f"{what} is not valid JSON: {error.msg} at {place}") from None
+        raise UsageError(f"{what} is not valid JSON: {json_reason(error)} at {place}") from None
     except (RecursionError, ValueError) as error:
         raise UsageError(f"{what} can't be read: {error}") from None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformers_response_parsing.errors import TemplateError
+from transformers_response_parsing.errors import TemplateError, json_reason
 from transformers_response_parsing.json_places import JsonPlaces, Place
 from transformers_response_parsing.lint import slow_patterns
 from transformers_response_parsing.source import KEY_TWICE
@@ -77,7 +77,7 @@ def _look_at(text: str) -> tuple[ResponseTemplate | None, list[_Finding]]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        return None, [_Finding("error", "", f"not valid JSON: {error.msg}", Place(error.lineno, error.colno))]
+        return None, [_Finding("error", "", f"not valid JSON: {json_reason(error)}", Place(error.lineno, error.colno))]
     except (RecursionError, ValueError) as error:
         return None, [_Finding("error", "", f"can't be read: {error}", Place(1, 1))]
     inside = isinstance(value, dict) and isinstance(value.get(_KEY), dict)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, ClassVar, NoReturn
 
-from transformers_response_parsing.errors import BodyError
+from transformers_response_parsing.errors import BodyError, json_reason
 from transformers_response_parsing.limits import MAX_DEPTH, MAX_INT_DIGITS
 
 from .base import Arguments, Content
@@ -141,7 +141,7 @@ _TOO_DEEP = f"JSON nested more than {MAX_DEPTH} levels deep"
 def _fault(error: Exception) -> BodyError:
     """What a decoder raised, in our words."""
     if isinstance(error, JSONDecodeError):
-        return BodyError(f"no valid JSON: {error.msg}", error.pos)
+        return BodyError(f"no valid JSON: {json_reason(error)}", error.pos)
     if isinstance(error, _RefusedError):
         return BodyError(f"no valid JSON: {error}")
     if isinstance(error, RecursionError):

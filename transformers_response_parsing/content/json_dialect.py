@@ -10,7 +10,7 @@ from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner of strings, undeclared
 from typing import Any
 
-from transformers_response_parsing.errors import BodyError
+from transformers_response_parsing.errors import BodyError, json_reason
 from transformers_response_parsing.limits import MAX_DEPTH, MAX_INT_DIGITS
 
 from .strings import read_quoted
@@ -223,7 +223,7 @@ class _Reader:
             if self.repairs and "escape" in error.msg:
                 self.slips = True
                 return read_quoted(self.body, at, lenient=True)
-            raise BodyError(error.msg, error.pos + at - start) from None
+            raise BodyError(json_reason(error), error.pos + at - start) from None
         return string, end + at - start
 
     def key(self, at: int) -> tuple[str, int]:

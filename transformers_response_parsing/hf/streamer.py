@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from transformers_response_parsing.errors import ResponseParsingError
+from transformers_response_parsing.errors import OutputError, ResponseParsingError
 from transformers_response_parsing.parser import OnError
 
 from .decode import incremental_decoder
@@ -40,18 +40,20 @@ class ResponseStreamer:
         tokenizer: tokenizer or processor; `enable()` is not needed.
         prefix: the prompt (text or token ids of one sequence), as for `parse_response`; required.
         tools: what `apply_chat_template` was given; types the arguments of tool calls.
-        on_event: called with each event, as it happens.
-        response_template: template to use instead of the tokenizer's own.
-        end, on_error: as for `parse_response`.
+        on_event: called with each event, as it happens; what it raises ends `generate`.
+        response_template: template to use instead of the tokenizer's own (dict, JSON text, path or ResponseTemplate).
+        end: text or texts after which the generation is over; default: the tokenizer's end-of-sequence and padding tokens.
+        on_error: what happens when a region can't be parsed, as when `max_new_tokens` cuts a call off. "raise": parsing ends
+            there and `generate` goes on, so that what it returns is not lost; the OutputError is raised to whoever asks for
+            the message or iterates. "keep": parsing goes on, and the message lists the region under the key "malformed".
         timeout: seconds that the iteration waits for the next event before it raises TimeoutError; None: for ever.
 
     Attributes:
         initial_events: events of what the prompt has written of the message; not repeated by `on_event` and iteration.
-        message: the message dict once the generation is over, else None.
 
     Raises:
-        ResponseParsingError: no prefix, no template, or more than one sequence is generated. What goes wrong while the
-            generation is parsed (OutputError) is raised to `generate`, which it ends, and to whoever iterates.
+        ResponseParsingError: no prefix, no template, or more than one sequence is generated.
+        OutputError: what the prompt wrote of the message can't be parsed.
     """
 
     def __init__(
@@ -80,11 +82,26 @@ class ResponseStreamer:
         self._prompt_seen = False
         self._over = False
         self.initial_events: list[Event] = self._parser.initial_events
-        self.message: dict[str, Any] | None = None
+        self._message: dict[str, Any] | None = None
+        self._error: OutputError | None = None  # it ended the parsing, but not the generation
+        self._ended = False
+
+    @property
+    def message(self) -> dict[str, Any] | None:
+        """The message dict once the generation is over, else None.
+
+        Raises:
+            OutputError: the generation can't be parsed (with on_error="raise"). Its `partial_message` is what came before.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._message
 
     def put(self, value: Any) -> None:
         """Take token ids from `generate`: the prompt, which is skipped, then one or more new ones at a time."""
         if self._over:
+            if self._error is not None and not self._ended:
+                return  # `generate` goes on, what it writes is not parsed any more
             raise RuntimeError("the generation is over; use a new ResponseStreamer for each generation")
         try:
             try:
@@ -94,7 +111,12 @@ class ResponseStreamer:
             if not self._prompt_seen:
                 self._prompt_seen = True
                 return
-            for event in self._feed(self._push(ids)):
+            try:
+                events = self._feed(self._push(ids))
+            except OutputError as error:
+                self._fail(error)
+                return
+            for event in events:
                 self._enqueue(event)
                 if self._on_event is not None:
                     self._on_event(event)
@@ -104,12 +126,18 @@ class ResponseStreamer:
 
     def end(self) -> None:
         """Called by `generate` when it is done: the message is complete."""
+        self._ended = True
         if self._over:
             return
         try:
-            self._emit(self._parser.feed(self._decoder.finish()))
-            self.message, events = self._parser.finalize()
-            self._emit(events)
+            try:
+                events = self._parser.feed(self._decoder.finish())
+                message, last = self._parser.finalize()
+            except OutputError as error:
+                self._fail(error)
+                return
+            self._message = message
+            self._emit(events + last)
         except BaseException as error:
             self._finish(error)
             raise
@@ -148,6 +176,12 @@ class ResponseStreamer:
             self._enqueue(event)
             if self._on_event is not None:
                 self._on_event(event)
+
+    def _fail(self, error: OutputError) -> None:
+        """The generation can't be parsed from here on."""
+        self._emit(list(error.events))
+        self._error = error
+        self._finish(error)
 
     def _finish(self, last: Any) -> None:
         if not self._over:

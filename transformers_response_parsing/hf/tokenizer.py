@@ -130,7 +130,7 @@ def _why_no_template(tokenizer: Any) -> str:
     if schema:
         why = f"it only has a response_schema; {_NO_LEGACY}"
     elif library_is_on():
-        why = "the library has no proven one for its chat template; find_template(tokenizer) shows what comes closest"
+        why = "the library has none that is proven for its chat template; find_template(tokenizer) gives the best guess, or None"
     else:
         why = "the library was not asked (enable() does)"
     return f"this tokenizer has no response_template: set it to a dict, or pass one ({why})"
