@@ -234,3 +234,34 @@ def test_a_wrong_template_is_told_with_all_its_problems(tmp_path: Path) -> None:
     done = run("parse", str(tmp_path / "wrong.json"), stdin="Hello!")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: response template has 2 problems:\n  fields.content.opn: ")
+
+
+FOREIGN = "<think>\nHm.\n</think>\n\nHello!"
+
+
+@pytest.mark.parametrize("command", ["parse", "stream", "explain"])
+def test_a_template_that_finds_nothing_is_doubted(command: str, tmp_path: Path) -> None:
+    """Marks of other families in a text that is all content, or a text that no field takes anything of."""
+    template = tmp_path / "strict.json"
+    template.write_text(json.dumps(STRICT), encoding="utf-8")
+    done = run(command, str(template), stdin=FOREIGN)
+    assert done.code == 0
+    assert "nothing in the text is a delimiter of the template, but it has <think>" in done.err
+    assert "`response-template find REPO_OR_DIR_OR_JINJA` says which template fits" in done.err
+    only_calls = {**STRICT, "fields": {"tool_calls": STRICT["fields"]["tool_calls"]}}  # type: ignore[index]
+    template.write_text(json.dumps(only_calls), encoding="utf-8")
+    assert "the template finds nothing in the text" in run(command, str(template), stdin="Hello!").err
+
+
+@pytest.mark.parametrize("text", ["Hello!", "", " \n", "a < b and <b>bold</b>", REPLY])
+def test_a_template_is_not_doubted_without_reason(text: str) -> None:
+    assert run("parse", "qwen3", stdin=text).err == ""
+
+
+def test_a_batch_is_doubted_once(tmp_path: Path) -> None:
+    template = tmp_path / "strict.json"
+    template.write_text(json.dumps(STRICT), encoding="utf-8")
+    done = run("parse", str(template), "--jsonl", stdin="\n".join(map(json.dumps, [FOREIGN, "Hi.", FOREIGN])))
+    assert done.code == 0
+    assert done.err.startswith("2 of 3, the first of them: nothing in the text is a delimiter")
+    assert done.err.count("\n") == 1

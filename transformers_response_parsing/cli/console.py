@@ -76,3 +76,8 @@ class Console:
         """A line for people, not for programs: to `err`."""
         self.err.write(f"{text}\n")
         self.err.flush()
+
+    def hint_if(self, text: str) -> None:
+        """The same, if there is anything to say."""
+        if text:
+            self.hint(text)

@@ -49,7 +49,8 @@ def register(add: Callable[..., argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     console = Console.of(arguments)
     request = Request(arguments, console)
-    text = request.text(request.generation())
+    generation = request.generation()
+    text = request.text(generation)
     step = max(1, -(-len(text) // _MAX_STEPS))
     options = {"prefix": request.prefix, "tools": request.tools, "end": request.end}
     found = trace(request.template, text, piece=step if arguments.html else max(1, len(text)), **options)
@@ -63,6 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
         console.json(_as_json(found, why, anchor))
     else:
         _show(console, found, why, anchor)
+    console.hint_if(request.doubt(generation, found.message))
     return 1 if found.problem or "malformed" in found.message else 0
 
 

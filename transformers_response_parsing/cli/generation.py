@@ -11,6 +11,7 @@ from transformers_response_parsing.parser import ResponseParser, parse_response
 from transformers_response_parsing.template import ResponseTemplate
 
 from .console import Console
+from .doubts import doubt
 from .inputs import decoded, load_named_template, load_tokenizer, name_of, parsed_json, read_bytes, read_json, read_text
 from .usage import UsageError
 
@@ -145,6 +146,10 @@ class Request:
     def text(self, generation: Generation) -> str:
         """All of it as text."""
         return "".join(self.pieces(generation, max(1, len(generation.content))))
+
+    def doubt(self, generation: Generation, message: dict[str, Any]) -> str:
+        """Why the template may not be the one of the model that wrote this, or ""."""
+        return doubt(self.template, self.text(generation), message)
 
     @property
     def end(self) -> list[str] | None:

@@ -54,6 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
             console.json(error.partial_message, compact=arguments.json)
         raise
     console.json(message, compact=arguments.json)
+    console.hint_if(request.doubt(generation, message))
     return 1 if "malformed" in message else 0
 
 
@@ -62,6 +63,7 @@ def _batch(request: Request, console: Console) -> int:
 
     generations = list(request.generations())
     failed = 0
+    doubts: list[str] = []
     # Only what takes longer than a second shows its progress, and only in a terminal.
     for generation in tqdm(generations, desc="parsing", unit=" replies", delay=1, disable=None, leave=False):
         message: dict[str, Any]
@@ -78,7 +80,10 @@ def _batch(request: Request, console: Console) -> int:
             failed += 1
         else:
             failed += "malformed" in message
+            doubts += filter(None, [request.doubt(generation, message)])
         console.json(message, compact=True)
     if failed:
         console.hint(f"{failed} of {len(generations)} could not be parsed")
+    if doubts:
+        console.hint(f"{len(doubts)} of {len(generations)}, the first of them: {doubts[0]}")
     return 1 if failed else 0

@@ -69,6 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         view.heading("The message")
         view.message(message)
+    console.hint_if(request.doubt(generation, message))
     return 1 if "malformed" in message else 0
 
 
