@@ -131,6 +131,13 @@ def test_portable_takes_the_library_s_or_refuses(tmp_path: Path) -> None:
         assert "the library has no portable template in its place" in done.err
 
 
+def test_a_file_is_no_place_for_a_template(file: str) -> None:
+    for command in (("pull", file), ("push", file, "qwen3")):
+        done = run(*command)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"error: {file} is a file: name the folder that has it, or a repository (org/name)\n"
+
+
 def test_a_folder_has_no_revision(tmp_path: Path, file: str) -> None:
     for command in (("pull", str(tmp_path)), ("push", str(tmp_path), file)):
         done = run(*command, "--revision", "main")

@@ -239,8 +239,10 @@ def reach(repo: str, revision: str | None, *, write: bool) -> None:
     """Before a repository or folder is read or written: see that it may have revisions, and that there is a connection.
 
     Raises:
-        UsageError: a revision of a folder; or it is to be written, and there is no connection.
+        UsageError: it is a file; a revision of a folder; or it is to be written, and there is no connection.
     """
+    if Path(repo).is_file():
+        raise UsageError(f"{repo} is a file: name the folder that has it, or a repository (org/name)")
     if not Path(repo).is_dir():
         if _may_be_repository(repo):
             look_for_the_hub(needed=write)
