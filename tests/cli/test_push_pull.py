@@ -158,7 +158,10 @@ def test_a_folder_has_no_revision(tmp_path: Path, file: str) -> None:
         (("pull", "Foo/Bar"), "error: "),
     ],
 )
-def test_without_a_connection_nothing_is_tried_twice(command: tuple[str, ...], said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("listens", [False, True])
+def test_without_a_connection_nothing_is_tried_twice(
+    command: tuple[str, ...], said: str, listens: bool, tmp_path: Path
+) -> None:
     """A Hub that hangs up on everybody counts who calls."""
     calls = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -168,6 +171,8 @@ def test_without_a_connection_nothing_is_tried_twice(command: tuple[str, ...], s
                 while True:
                     connection, address = listener.accept()
                     calls.append(address)
+                    if listens:
+                        connection.recv(10_000)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     connection.close()
 
