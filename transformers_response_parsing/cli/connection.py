@@ -54,8 +54,6 @@ def _why_not(endpoint: str) -> str:
         return reason.strerror or str(reason)
     except TimeoutError:
         return "no answer"
-    except ConnectionError as error:  # while it waits for the answer, which urllib does not put into its own
-        return error.strerror or "it hung up"
     except ConnectionError as error:  # hung up before it answered
         return error.strerror or str(error)
     except (OSError, ValueError):
