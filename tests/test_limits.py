@@ -15,6 +15,7 @@ import transformers_response_parsing as trp
 from transformers_response_parsing import limits
 from transformers_response_parsing.backtracking import slow_text
 from transformers_response_parsing.lint import slow_patterns
+from transformers_response_parsing.pattern_size import expanded_size
 
 # Not regular (a back-reference), so left to a backtracking engine, and exponential on ENDLESS.
 HOSTILE = r"<(['\"])(?:a|a)*\1>"
@@ -141,3 +142,85 @@ def test_json_and_elements_nest_200_levels_and_call_lists_100(levels: int) -> No
         assert ("malformed" in message) == (levels > 200), content
         json.dumps(message)
         copy.deepcopy(message)
+
+
+@pytest.mark.parametrize("key", ["open_pattern", "close_pattern", "tag_pattern"])
+@pytest.mark.parametrize("extra", [0, 1])
+def test_a_pattern_has_20000_items_with_its_counts_written_out(key: str, extra: int) -> None:
+    field: dict[str, Any] = {"open": "<t>", "close": "<e>"}
+    if key == "tag_pattern":
+        head = "(?P<key>a)(?P<value>b)"
+        pattern = f"{head}c{{{limits.MAX_PATTERN_SIZE - expanded_size(head) + extra}}}"
+        field |= {"content": "xml-inline", "content_args": {"tag_pattern": pattern}}
+        path = "fields.r.content_args.tag_pattern"
+    else:
+        del field[key.removesuffix("_pattern")]
+        field[key] = f"c{{{limits.MAX_PATTERN_SIZE + extra}}}"
+        path = f"fields.r.{key}"
+    if not extra:
+        trp.ResponseTemplate.load(template(field))
+        return
+    with pytest.raises(trp.TemplateError, match=r"20,001 items .* at most 20,000") as caught:
+        trp.ResponseTemplate.load(template(field))
+    assert caught.value.path == path
+
+
+def test_the_patterns_of_a_template_have_200000_items_together() -> None:
+    number = limits.MAX_TEMPLATE_PATTERN_SIZE // limits.MAX_PATTERN_SIZE
+    fields = {f"f{i}": {"open_pattern": f"a{{{limits.MAX_PATTERN_SIZE}}}", "close": "<e>"} for i in range(number)}
+    trp.ResponseTemplate.load({"start_anchor": "<A>", "fields": fields})
+    fields["last"] = {"open_pattern": "a", "close": "<e>"}
+    with pytest.raises(trp.TemplateError, match="200,001 items") as caught:
+        trp.ResponseTemplate.load({"start_anchor": "<A>", "fields": fields})
+    assert caught.value.path == "fields.last.open_pattern"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a{1000000000}b",
+        "((a{1000}){1000}){1000}",
+        "(?:a{60000}){60000}",
+        "(?:){1000000000}",
+        "(?x)a{100 000 #}\n 000}b",
+        "(?x)(?:a{60000} # )\n){60000}",
+        "(?V1)(?:[[a]()]{1000}a){1000}",
+        "a{" + "9" * 4000 + "}",
+    ],
+)
+def test_counts_are_refused_however_they_are_written(pattern: str) -> None:
+    with pytest.raises(trp.TemplateError, match="with its counts written out"):
+        trp.ResponseTemplate.load(template({"open_pattern": pattern, "close": "<e>"}))
+
+
+@pytest.mark.parametrize("pattern", ["(?R)?a", "(a(?1)?b)", "(?P<n>a(?&n)?)", "(?P<n>a(?P>n)?)", "(?x)a( ? R)?b"])
+def test_a_pattern_that_calls_itself_is_refused(pattern: str) -> None:
+    with pytest.raises(trp.TemplateError, match="the regex calls itself"):
+        trp.ResponseTemplate.load(template({"open_pattern": pattern, "close": "<e>"}))
+
+
+@pytest.mark.parametrize("pattern", ["[(?R)]", r"\(?R", r"[\d]{8}(?:-[\d]{4}){3}-[\d]{12}", "[a{30000}]", r"\{30000}"])
+def test_what_only_looks_like_it_loads(pattern: str) -> None:
+    trp.ResponseTemplate.load(template({"open_pattern": pattern, "close": "<e>"}))
+
+
+def test_no_pattern_of_the_library_is_near_the_limit() -> None:
+    sizes = [expanded_size(pattern) for entry in trp.list_templates() for pattern in _all(entry.response_template)]
+    assert max(sizes) * 10 < limits.MAX_PATTERN_SIZE
+
+
+def _all(value: Any) -> Iterator[str]:
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key.endswith("_pattern"):
+            yield item
+        else:
+            yield from _all(item)
+
+
+@pytest.mark.parametrize("pattern", ["[[a]b]", "[a&&b]", "[a||b]", "[a~~b]"])
+@pytest.mark.filterwarnings("error")
+def test_loading_warns_of_nothing_but_in_problems(pattern: str) -> None:
+    tags = f"<(?P<key>{pattern})>(?P<value>.*?)</>"
+    field = {"open_pattern": pattern, "close": "<e>", "content": "xml-inline", "content_args": {"tag_pattern": tags}}
+    loaded = trp.ResponseTemplate.load(template(field))
+    list(slow_patterns(loaded.source))

@@ -42,8 +42,6 @@ class TestWarnings:
             ("(?>ab)", "atomic"),
             ("a++b", "possessive"),
             ("a{1,2}+b", "possessive"),
-            ("a(?R)?b", "recursion"),
-            ("(a(?1)?b)", "recursion"),
             ("(a)?(?(1)b|c)", "conditional"),
             ("(?:abc){e<=1}", "fuzzy"),
             ("(?i)a", "flags"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import regex
 
-from .pattern_syntax import sre, sre_parse
+from .pattern_syntax import may_have_sets, sre, sre_parse
 
 __all__ = ["slow_text"]
 
@@ -39,6 +39,8 @@ def slow_text(pattern: str) -> str | None:
     For each repetition without limit, the text leads up to it, fills it many times over, does not go on as the pattern
     wants, and only then has what the pattern would need (engines look ahead for that). Patterns of the `regex` module that `re` can't read are not tried.
     """
+    if may_have_sets(pattern):
+        return None
     try:
         tree = sre_parse.parse(pattern, re.DOTALL)
         compiled = regex.compile(pattern, regex.DOTALL)

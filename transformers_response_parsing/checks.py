@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 import regex
 
 from .errors import Problem, TemplateError
-from .limits import MAX_LITERALS, MAX_PATTERN_LENGTH
+from .limits import MAX_LITERALS, MAX_PATTERN_LENGTH, MAX_PATTERN_SIZE, MAX_TEMPLATE_PATTERN_SIZE
+from .pattern_size import expanded_size, recurses
 from .source import describe, join_path, parent_path
 
 __all__ = ["Problems", "did_you_mean"]
 
 _T = TypeVar("_T")
 _EXCERPT = 12
+_HUGE = 10**12
 _MAX_UNKNOWN_KEYS = 50
 
 
@@ -28,6 +30,7 @@ class Problems:
         self.found: list[Problem] = []
         self._touched: set[str] = set()
         self._literals = 0
+        self._pattern_size = 0
         self._extend(found)
 
     def add(self, path: str, message: str) -> None:
@@ -134,10 +137,31 @@ class Problems:
         return None
 
     def bounded(self, pattern: str, path: str) -> bool:
-        """Whether a regex is not too long."""
+        """Whether a regex may be compiled: it is not too long, not too large with its counts written out, and does not recurse."""
         if len(pattern) > MAX_PATTERN_LENGTH:
             self.add(path, f"the regex has {len(pattern):,} characters: use at most {MAX_PATTERN_LENGTH:,}")
-        return len(pattern) <= MAX_PATTERN_LENGTH
+            return False
+        if recurses(pattern):
+            advice = "write the levels that are needed, or use 'nests' for a region in a region"
+            self.add(path, f"the regex calls itself, which can take all memory there is: {advice}")
+            return False
+        size = expanded_size(pattern)
+        if size > MAX_PATTERN_SIZE:
+            shown = f"{size:,}" if size < _HUGE else "more than a trillion"
+            self.add(
+                path,
+                f"the regex has {shown} items with its counts written out: use at most {MAX_PATTERN_SIZE:,}, repeat with * or +",
+            )
+            return False
+        self._pattern_size += size
+        if self._pattern_size > MAX_TEMPLATE_PATTERN_SIZE:
+            self.add(
+                path,
+                f"the regexes of the template up to here have {self._pattern_size:,} items with their counts written out: "
+                f"use at most {MAX_TEMPLATE_PATTERN_SIZE:,} in all",
+            )
+            return False
+        return True
 
     def not_both(self, spec: Mapping[str, Any], path: str, one: str, other: str) -> bool:
         """Report (at the key that comes second) a pair of which only one may be given."""

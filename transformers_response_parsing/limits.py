@@ -13,9 +13,12 @@ __all__ = [
     "MAX_LITERALS",
     "MAX_PARSER_NESTING",
     "MAX_PATTERN_LENGTH",
+    "MAX_PATTERN_SIZE",
     "MAX_TEMPLATE_CHARACTERS",
     "MAX_TEMPLATE_DEPTH",
     "MAX_TEMPLATE_INTEGER_BITS",
+    "MAX_TEMPLATE_PATTERN_SIZE",
+    "PROBE_SECONDS",
     "SEARCH_TIMEOUT",
     "set_search_timeout",
 ]
@@ -78,3 +81,14 @@ MAX_LITERALS: int = 1_000
 
 MAX_PATTERN_LENGTH: int = 5_000
 """Characters of one regex of a template."""
+
+# The `regex` module takes 0.3 to 1 kB for an item.
+
+MAX_PATTERN_SIZE: int = 20_000
+"""Items (characters, classes, brackets) of one regex with its counts written out: `a{1000}` has 1,000."""
+
+MAX_TEMPLATE_PATTERN_SIZE: int = 200_000
+"""The same of all regexes of a template together."""
+
+PROBE_SECONDS: float = 0.5
+"""How long loading a template may try what its regexes match, all of them together, before it does without the warnings."""

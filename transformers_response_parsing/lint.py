@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from time import monotonic
 from typing import Any
 
 import regex
@@ -19,7 +20,7 @@ from .backtracking import slow_text
 from .errors import Problem
 from .source import join_path
 
-__all__ = ["can_match_nothing", "pattern_warnings", "slow_patterns", "template_warnings"]
+__all__ = ["pattern_warnings", "slow_patterns", "template_warnings"]
 
 _MOST_SHOWN = 40
 
@@ -41,7 +42,6 @@ _TOKEN = re.compile(
     | \\[pPN]\{[^}]*\} | \\.
     | \[\^?\]?(?:\\.|[^\]\\])*\]
     | \(\?\#[^)]*\)
-    | (?P<recursion>\(\?(?:R|\d+|&\w+|P>\w+|P&\w+)\))
     | (?P<flags>\(\?[a-zA-Z]+(?:-[a-z]+)?\) | \(\?[a-zA-Z]*-?[a-zA-Z]+:)
     | (?P<open>(?P<look_behind>\(\?<[=!]) | (?P<atomic>\(\?>) | (?P<conditional>\(\?\()
         | (?P<group_name>\(\?<\w+>) | \(\?(?:P<\w+>|[:=!]) | \()
@@ -60,7 +60,6 @@ _CONSTRUCTS = {
     "back_reference": f"uses a back-reference: {_PORTABLE}, and it is slower than a regular pattern",
     "atomic": f"uses an atomic group: {_PORTABLE}, write (?:…)",
     "possessive": f"uses a possessive quantifier: {_PORTABLE}, leave the last + out",
-    "recursion": f"uses recursion: {_PORTABLE}, and it is slower than a regular pattern",
     "conditional": f"uses a conditional group: {_PORTABLE}, write the two cases as alternatives",
     "fuzzy": "uses fuzzy matching, which only Python's `regex` module has: write {…} as \\{…} if it is meant literally",
     "regex_only": f"uses a construct only Python's `regex` module has: {_PORTABLE}",
@@ -102,21 +101,32 @@ def pattern_warnings(pattern: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def can_match_nothing(pattern: str) -> bool:
-    """Whether a regex matches the empty string in the middle of any text (`$`, `^` and look-aheads do not)."""
-    if _CONSTRUCTS["recursion"] in pattern_warnings(pattern):
-        return False  # trying it may take a gigabyte: (?R)a never ends
-    try:
-        # Between characters that no pattern names.
-        match = regex.compile(pattern, regex.DOTALL).match("\ue000\ue001\ue002", 1, timeout=limits.SEARCH_TIMEOUT)
-    except (TimeoutError, MemoryError):
-        return False
-    return match is not None and match.end() == 1
+class _Probes:
+    """Tries what the regexes of one template match, for `limits.PROBE_SECONDS` in all; after that, nothing is told of them."""
+
+    def __init__(self) -> None:
+        self._left = limits.PROBE_SECONDS
+
+    def can_match_nothing(self, pattern: str) -> bool:
+        """Whether a regex matches the empty string in the middle of any text (`$`, `^` and look-aheads do not)."""
+        if self._left <= 0:
+            return False
+        begin = monotonic()
+        try:
+            compiled = regex.compile(pattern, regex.DOTALL, cache_pattern=False)
+            # Between characters that no pattern names.
+            match = compiled.match("\ue000\ue001\ue002", 1, timeout=self._left)
+        except (TimeoutError, MemoryError):
+            return False
+        finally:
+            self._left -= monotonic() - begin
+        return match is not None and match.end() == 1
 
 
 def template_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
     """Warnings about a valid template (its source) that concern more than one regex."""
-    yield from _anchor_warnings(template)
+    probes = _Probes()
+    yield from _anchor_warnings(template, probes)
     fields: dict[str, dict[str, Any]] = template["fields"]
     if "role" not in fields and "role" not in template.get("defaults", {}):
         message = 'the message gets no role: add {"role": "assistant"}, or it can\'t be appended to a chat as it is'
@@ -132,7 +142,7 @@ def template_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
         if "into" not in spec:
             yield from _name_warnings(name, path, fields)
         yield from _call_warnings(spec.get("into", name), spec, path)
-        yield from _field_pattern_warnings(spec, path)
+        yield from _field_pattern_warnings(spec, path, probes)
         for key in ("open", "close"):
             yield from _repeated_literals(spec, path, key)
         yield from _shadowed_opens(name, spec, path, winners)
@@ -169,14 +179,14 @@ def _patterns(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _patterns(item, join_path(path, key))
 
 
-def _anchor_warnings(template: Mapping[str, Any]) -> Iterator[Problem]:
+def _anchor_warnings(template: Mapping[str, Any], probes: _Probes) -> Iterator[Problem]:
     pattern = template.get("start_anchor_pattern")
     if pattern is None:
         yield from _repeated_literals(template, "", "start_anchor")
         return
     for message in pattern_warnings(pattern):
         yield Problem("start_anchor_pattern", message)
-    if can_match_nothing(pattern):
+    if probes.can_match_nothing(pattern):
         message = "can match nothing, everywhere, so that the whole prefix is cut away: make a part of it obligatory"
         yield Problem("start_anchor_pattern", message)
 
@@ -201,17 +211,17 @@ def _call_warnings(key: str, spec: Mapping[str, Any], path: str) -> Iterator[Pro
         yield Problem(f"{path}.into" if "into" in spec else path, message)
 
 
-def _field_pattern_warnings(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _field_pattern_warnings(spec: Mapping[str, Any], path: str, probes: _Probes) -> Iterator[Problem]:
     for key, consequence in (("open_pattern", "opens the region"), ("close_pattern", "closes the region")):
         pattern = spec.get(key)
         if pattern is None:
             continue
         for message in pattern_warnings(pattern):
             yield Problem(f"{path}.{key}", message)
-        if can_match_nothing(pattern):
+        if probes.can_match_nothing(pattern):
             message = f"can match nothing, so that it {consequence} everywhere: make a part of it obligatory"
             yield Problem(f"{path}.{key}", message)
-        if "content" in regex.compile(pattern).groupindex:
+        if "content" in regex.compile(pattern, cache_pattern=False).groupindex:
             message = "the group named 'content' hides the parsed body from the transform: use another name"
             yield Problem(f"{path}.{key}", message)
     yield from _argument_warnings(spec.get("content_args", {}), f"{path}.content_args")

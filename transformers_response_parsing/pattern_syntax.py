@@ -38,6 +38,7 @@ __all__ = [
     "Program",
     "compile_program",
     "looks_back",
+    "may_have_sets",
     "parse_pattern",
     "program_outline",
     "reach",
@@ -65,6 +66,8 @@ _FEW = 16
 _PLAIN_FLAGS = re.UNICODE.value | re.DOTALL.value
 # POSIX classes and fuzzy counts mean something to `regex` that `re` reads as plain characters.
 _OTHER_DIALECT = re.compile(r"\[:|(?:^|[^\\])(?:\\\\)*\{[^}]*[a-z<]|\(\?[|&V]")
+# Nested sets and set operations. `re` warns of them, and to silence it would silence other threads.
+_SETS = re.compile(r"(?:^|[^\\])(?:\\\\)*\[\^?(?:\[|\]?(?:\\.|[^\]\\])*?(?:--|&&|\|\||~~))", re.DOTALL)
 # The name of a group, if it is one: escapes and character classes are passed over.
 _GROUP_NAME = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<(\w+)>", re.DOTALL)
 _CATEGORY_SOURCE = {
@@ -144,13 +147,18 @@ WORD = CharClass(False, frozenset(), (), (r"\w",))
 
 def parse_pattern(pattern: str) -> Any | None:
     """The standard library's syntax tree of `pattern`, or None where `regex` may read the pattern differently."""
-    if _OTHER_DIALECT.search(pattern):
+    if _OTHER_DIALECT.search(pattern) or may_have_sets(pattern):
         return None
     try:
         tree = sre_parse.parse(_with_each_name_once(pattern), re.DOTALL.value)
     except (re.error, RecursionError, OverflowError):
         return None
     return tree if tree.state.flags & ~_PLAIN_FLAGS == 0 else None
+
+
+def may_have_sets(pattern: str) -> bool:
+    """Whether a regex may have what is a nested set or a set operation in some dialects: `[[a]b]`, `[a--b]`."""
+    return _SETS.search(pattern) is not None
 
 
 def _with_each_name_once(pattern: str) -> str:

@@ -10,7 +10,6 @@ for once, so the whole is linear in the body. What is no such chain is left to `
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import regex
 
 from transformers_response_parsing import limits
 from transformers_response_parsing.errors import BodyError
-from transformers_response_parsing.pattern_syntax import repetitions
+from transformers_response_parsing.pattern_syntax import may_have_sets, repetitions
 
 try:  # the modules moved in Python 3.11
     import re._constants as sre  # type: ignore[import-not-found,unused-ignore]
@@ -306,11 +305,11 @@ def _analyse(source: str) -> _Chain | None:
 
 def _parse(source: str) -> Any:
     """The syntax tree of the standard library's regex parser, or None."""
+    if may_have_sets(source):
+        return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what it warns of is what other dialects read differently
-            tree = sre_parse.parse(source, re.DOTALL.value)
-    except (re.error, Warning, RecursionError, OverflowError):
+        tree = sre_parse.parse(source, re.DOTALL.value)
+    except (re.error, RecursionError, OverflowError):
         return None
     return tree if tree.state.flags & ~re.UNICODE.value == re.DOTALL.value else None
 
