@@ -114,3 +114,16 @@ print("done", "transformers" in sys.modules, "huggingface_hub" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "done False False\n", done.stdout + done.stderr
+
+
+def test_a_copy_made_after_an_error_at_the_end_literal_does_not_end_twice() -> None:
+    """Each end would look for a match of nothing at the end of the text again."""
+    tail = {"open_pattern": r"\Z", "repeats": True}
+    source = {"start_anchor": "<A>", "fields": {"n": {"open": "<n>", "close": "</n>", "content": "int"}, "tail": tail}}
+    outcomes = []
+    for copied in (lambda parser: parser, copy.deepcopy, lambda parser: pickle.loads(pickle.dumps(parser))):
+        parser = trp.ResponseParser(source, "", end="<e>")
+        with pytest.raises(trp.OutputError):
+            parser.feed("<n>x<e>more")
+        outcomes.append(copied(parser).finalize())
+    assert outcomes[1:] == outcomes[:1] * 2

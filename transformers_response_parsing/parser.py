@@ -607,6 +607,7 @@ class ResponseParser(RegionMachine):
         state["outside"] = self._outside.save()
         saved = None if self._run_due or self._run is None or self._run is self._outside else self._run.save()
         state["run"] = saved
+        state["ended"] = self._run is None and self._region is None
         state["region"] = None if self._region is None else self._region.field.index
         state["message"] = self._message.save()
         state["written"] = self._written.value()
@@ -615,8 +616,8 @@ class ResponseParser(RegionMachine):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        outside, run, region, message, written, held, end = (
-            state.pop(name) for name in ("outside", "run", "region", "message", "written", "held", "end")
+        outside, run, ended, region, message, written, held, end = (
+            state.pop(name) for name in ("outside", "run", "ended", "region", "message", "written", "held", "end")
         )
         self.__dict__.update(state)
         plan = self._plan = self._template.plan
@@ -624,7 +625,7 @@ class ResponseParser(RegionMachine):
         self._outside = WatchRun(plan.outside)
         self._outside.restore(outside)
         self._region = None if region is None else plan.fields[region]
-        self._run = self._outside
+        self._run = None if ended else self._outside
         if self._region is not None:
             self._run = self._new_run(self._region, self._start)
             if self._run is not None and run is not None:
