@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large a regex is once its counts are written out, and whether it calls itself: known before it is compiled.
 
-Regex compilers write `a{1000}` out a thousand times, so a pattern of twenty characters can take all memory there is. What can't
-be read for certain here (verbose mode, set operations) is taken for the larger of its readings.
+Regex compilers write `a{1000}` out a thousand times, and `(a)+` as `(a)(a)*`, so that thirty of them in each other are a billion:
+a pattern of twenty characters can take all memory there is. What can't be read for certain here (verbose mode, set operations)
+is taken for the larger of its readings.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ _COUNT = rf"\{{(?P<low>{_DIGITS})(?P<comma>,(?P<high>{_DIGITS}))?\}}"
 _CALL = rf"\({_BLANK}\?{_BLANK}(?:R|[+-]?{_BLANK}[0-9]|&|P{_BLANK}[>&])"
 _CHARACTER_CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]"
 _COUNTS = re.compile(rf"\\.|{_COUNT}", re.DOTALL)
+_TWICE = re.compile(rf"\\.|(?P<twice>\){_BLANK}\+)", re.DOTALL)
 _CALLS = re.compile(rf"\\.|(?P<call>{_CALL})", re.DOTALL)
 _PLAIN_CALLS = re.compile(rf"\\.|{_CHARACTER_CLASS}|(?P<call>{_CALL})", re.DOTALL)
-_TOKEN = re.compile(rf"{_COUNT}|(?P<open>\()|(?P<close>\))|(?P<quantifier>[*+?])|\\.|{_CHARACTER_CLASS}|.", re.DOTALL)
+_TOKEN = re.compile(
+    rf"{_COUNT}|(?P<open>\()|(?P<close>\))|(?P<quantifier>[*+?][+?]?)|\\.|{_CHARACTER_CLASS}|.", re.DOTALL
+)
 # Flags that change what brackets, spaces and # are; comments; a bracket in a class, which may be a POSIX class or a nested set.
 _UNCERTAIN = re.compile(r"\(\?[a-zA-Z0-9-]*[xV]|\(\?#|\[(?:\\.|[^\]\\])*\[", re.DOTALL)
 _LONGEST_COUNT = 18  # digits; of more, what they say does not matter
@@ -29,13 +33,11 @@ _LONGEST_COUNT = 18  # digits; of more, what they say does not matter
 
 def expanded_size(pattern: str) -> int:
     """The items (characters, classes, brackets) of a regex with its counts written out; never less than what a compiler makes of it."""
-    if not _COUNTS.search(pattern):
-        return len(pattern)
     if _UNCERTAIN.search(pattern):
         size = len(pattern)
         for count in _COUNTS.finditer(pattern):  # as if each were in the other
             size *= _times(count)
-        return size
+        return size << sum(token["twice"] is not None for token in _TWICE.finditer(pattern))
     return _structured_size(pattern)
 
 
@@ -60,6 +62,9 @@ def _structured_size(pattern: str) -> int:
             size = outer.pop() + last
         elif token["quantifier"]:
             size += 1
+            if token["quantifier"][0] == "+":
+                size += last
+                last *= 2
         else:
             size, last = size + 1, 1
     return size + sum(outer)
