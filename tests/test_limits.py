@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -64,6 +65,41 @@ def test_a_delimiter_that_takes_longer_is_an_error_with_its_path(key: str, strea
     parse = stream if streamed else trp.parse_response
     with pytest.raises(trp.OutputError, match=rf"fields\.r\.{key}.*took longer than 0\.05 s"):
         parse(text, template(field), prefix="")
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_error_of_a_search_that_takes_longer_has_the_text_from_there_on(streamed: bool) -> None:
+    fields = {"r": {"open": "<t>", "close_pattern": HOSTILE}, "content": {}}
+    parse = stream if streamed else trp.parse_response
+    with pytest.raises(trp.OutputError) as caught:
+        parse("Hello<t>x" + ENDLESS, {"start_anchor": "<A>", "fields": fields}, prefix="")
+    assert caught.value.partial_message == {"content": "Hello"}
+    assert caught.value.raw == "x" + ENDLESS
+    assert type(pickle.loads(pickle.dumps(caught.value))) is type(caught.value)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("key", ["open_pattern", "close_pattern"])
+@pytest.mark.parametrize("end", [None, "<end>"])
+def test_with_keep_the_rest_of_the_text_is_malformed(key: str, end: str | None) -> None:
+    """One text that can't be searched does not take the others of a batch with it."""
+    field = {"open": "<t>", "close": "<e>", "repeats": True}
+    del field[key.removesuffix("_pattern")]
+    field[key] = HOSTILE
+    lead = "Hello" if key == "open_pattern" else "Hello<t>x"
+    message = trp.parse_response(
+        lead + ENDLESS + ("" if end is None else f"{end} more"),
+        {"start_anchor": "<A>", "fields": {"r": field, "content": {}}},
+        prefix="",
+        end=end,
+        on_error="keep",
+    )
+    [malformed] = message.pop("malformed")
+    assert malformed["field"] == "r"
+    assert "took longer" in malformed["error"]
+    assert malformed["raw"] == (lead if key == "open_pattern" else "x") + ENDLESS
+    assert message == ({} if key == "open_pattern" else {"content": "Hello"})
 
 
 @pytest.mark.usefixtures("short")

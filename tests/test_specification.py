@@ -40,6 +40,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         "fields": limits.MAX_FIELDS,
         "literals": limits.MAX_LITERALS,
         "characters of a pattern": limits.MAX_PATTERN_LENGTH,
+        "items of a pattern with its counts written out": limits.MAX_PATTERN_SIZE,
+        "the same of all patterns of a template": limits.MAX_TEMPLATE_PATTERN_SIZE,
         "nested `value_parser`s": limits.MAX_PARSER_NESTING,
         "levels of a JSON value that is parsed": limits.MAX_DEPTH,
         "digits of an integer": limits.MAX_INT_DIGITS,

@@ -163,6 +163,10 @@ class OutputError(ResponseParsingError):
         return {key: getattr(self, key) for key in keys}
 
 
+class PatternTooSlowError(OutputError):
+    """Internal, an OutputError to everybody else: a search took longer than `limits.SEARCH_TIMEOUT`."""
+
+
 def _rebuild_output_error(cls: type[OutputError], reason: str, state: dict[str, Any]) -> OutputError:
     events = state.pop("events")
     error = cls(reason, **state)

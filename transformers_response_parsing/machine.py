@@ -14,7 +14,7 @@ from typing import Any
 from . import limits
 from .content import BodyError, JsonScanner
 from .delimiter import Pattern
-from .errors import OutputError, ResponseParsingError
+from .errors import OutputError, PatternTooSlowError
 from .message import Message
 from .plan import FieldPlan
 from .template import ResponseTemplate
@@ -375,13 +375,13 @@ class RegionMachine:
         except (TimeoutError, MemoryError):
             raise self._timed_out(delimiter) from None
 
-    def _timed_out(self, pattern: Pattern) -> ResponseParsingError:
+    def _timed_out(self, pattern: Pattern) -> OutputError:
         reason = (
             f"the pattern {pattern.pattern!r} ({pattern.path}) took longer than {limits.SEARCH_TIMEOUT:g} s on this text: "
             "write it without nested or adjacent repetitions"
         )
         field = pattern.path.split(".")[1] if "." in pattern.path else None
-        return OutputError(reason, field=field, offset=self._position, partial_message=self._message.snapshot())
+        return PatternTooSlowError(reason, field=field, offset=self._position, partial_message=self._message.snapshot())
 
     # -- closes inside of JSON strings ------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from typing import Any, Literal
 from .arguments import checked_text, end_literals, keeps_malformed, load_template, load_tools, message_tail
 from .body_text import MANY, BodyText
 from .content import BodyError
+from .delimiter import Pattern
 from .errors import OutputError
 from .events import Event, RegionChunk, RegionClose
 from .literals import LiteralSet
@@ -477,6 +478,11 @@ class ResponseParser(RegionMachine):
             return False
         self._buffer.append(text)
         return True
+
+    def _timed_out(self, pattern: Pattern) -> OutputError:
+        error = super()._timed_out(pattern)
+        error.raw = self._written.value() + self._buffer.slice(self._position, self._buffer.end)
+        return error
 
     # -- what the machine asks ----------------------------------------------------------------------------------------
 

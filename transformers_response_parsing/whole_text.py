@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .content import BodyError
+from .errors import PatternTooSlowError
 from .literals import LiteralSet
 from .machine import RegionMachine
 from .plan import FieldPlan
@@ -50,11 +51,19 @@ class WholeText(RegionMachine):
 
     def message(self) -> dict[str, Any]:
         """Parse, and give the message."""
-        if not self._walk_plain():
-            if self._literal:
-                self._end_at(self._literal)
-            else:
-                self._end_all()
+        length = self._length
+        try:
+            if not self._walk_plain():
+                if self._literal:
+                    self._end_at(self._literal)
+                else:
+                    self._end_all()
+        except PatternTooSlowError as error:
+            # What was not dealt with: the body so far, and all that comes after it.
+            error.raw = self._text[self._start : length]
+            if not self._keep:
+                raise
+            self._message.malformed.append({"field": error.field, "raw": error.raw, "error": error.reason})
         return self._finish_message()
 
     def _walk_plain(self) -> bool:
