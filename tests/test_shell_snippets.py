@@ -235,7 +235,6 @@ def test_what_is_not_run_is_that_and_no_more() -> None:
     assert [line for line in every if line not in ran and " demo --model " not in line] == [
         "python -m venv .venv && .venv/bin/pip install . && .venv/bin/response-template demo",
         "python -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest",
-        "pip install transformers-response-parsing",
     ]
 
 
