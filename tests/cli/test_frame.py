@@ -59,6 +59,7 @@ class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
 sys.meta_path.insert(0, Interrupt())
 sys.argv = ["response-template", "ls"]
 runpy.run_module("transformers_response_parsing", run_name="__main__")
